@@ -1,0 +1,121 @@
+"""What config loads and agents take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import attrs
+
+from ._permissions import ApprovalPolicy, SandboxPolicy
+
+
+@attrs.frozen
+class TruncationPolicy:
+    """How much of a tool's output the model is shown."""
+
+    mode: Literal["bytes", "tokens"]
+    limit: int
+    """Bytes, or tokens of about four bytes."""
+
+
+ApplyPatchForm: TypeAlias = Literal["freeform", "function"]
+
+
+@attrs.frozen(kw_only=True)
+class ModelInfo:
+    """What must be known of a model to talk to it."""
+
+    slug: str
+    display_name: str = ""
+    description: str = ""
+    context_window: int | None = 272_000
+    """Tokens. The default is the reference's for models it does not know."""
+    max_context_window: int | None = None
+    effective_context_window_percent: int = 95
+    """Share of the window that requests may fill."""
+    auto_compact_token_limit: int | None = None
+    truncation: TruncationPolicy = TruncationPolicy("bytes", 10_000)
+    default_effort: str | None = None
+    efforts: tuple[str, ...] = ()
+    default_summary: str = "auto"
+    supports_summary: bool = True
+    supports_verbosity: bool = False
+    default_verbosity: str | None = None
+    apply_patch: ApplyPatchForm | None = None
+    """Which form of the patch tool the model was trained on; None: it gets no such tool."""
+    input_modalities: tuple[str, ...] = ("text", "image")
+    supports_image_detail_original: bool = False
+    experimental_tools: tuple[str, ...] = ()
+    """Further tools the model wants, by name."""
+    visibility: str = "list"
+    is_fallback: bool = False
+    """True when nothing is known of the model and all of this is guessed."""
+
+    @property
+    def usable_context_window(self) -> int | None:
+        """Tokens that requests may fill; None when the window is not known."""
+        if self.context_window is None:
+            return None
+        return self.context_window * self.effective_context_window_percent // 100
+
+
+@attrs.frozen(kw_only=True)
+class Provider:
+    """Where a model is reached. Times are in seconds."""
+
+    id: str
+    name: str = ""
+    base_url: str = ""
+    env_key: str | None = None
+    env_key_instructions: str | None = None
+    bearer_token: str | None = attrs.field(default=None, repr=False)
+    query_params: Mapping[str, str] = attrs.field(factory=dict)
+    http_headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    env_http_headers: Mapping[str, str] = attrs.field(factory=dict)
+    request_max_retries: int = 4
+    """Times a request is sent again before its response began."""
+    stream_max_retries: int = 5
+    """Times a sampling is done anew after its stream broke."""
+    stream_idle_timeout: float = 300.0
+    """Longest silence in a stream."""
+    requires_openai_auth: bool = False
+    script: str | None = None
+    """Path of a script that plays the model; then nothing is sent anywhere."""
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """Everything an agent is started with. One value; nothing is looked up later."""
+
+    model: ModelInfo
+    provider: Provider
+    cwd: str
+    """Absolute path of the working directory."""
+    home: str
+    """Absolute path of the home directory of codex_actors."""
+    approval_policy: ApprovalPolicy = "never"
+    sandbox_policy: SandboxPolicy | None = None
+    """None: nobody chose one, and nothing may run."""
+    effort: str | None = None
+    summary: str | None = None
+    verbosity: str | None = None
+    service_tier: str | None = None
+    base_instructions: str | None = None
+    """Replaces the program's own base instructions."""
+    developer_instructions: str | None = None
+    output_schema: Any = None
+    shell: str = "/bin/bash"
+    """Absolute path of the shell that commands are run with."""
+    ephemeral: bool = False
+    """True: nothing is written to disk."""
+    originator: str = "codex_actors"
+    source: str = "exec"
+    features: Mapping[str, bool] = attrs.field(factory=dict)
+    models: Mapping[str, ModelInfo] = attrs.field(factory=dict)
+    """Every model with known metadata, by slug; others get a fallback."""
+    tool_output_token_limit: int | None = None
+    show_raw_agent_reasoning: bool = False
+    environment: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    """Environment of the commands that tools start."""
+    timezone: str = "UTC"
