@@ -1,5 +1,11 @@
 """Frozen values that cross a boundary: no behavior, no I/O, no wire format."""
 
+from ._changes import (
+    AddFile as AddFile,
+    DeleteFile as DeleteFile,
+    FileChange as FileChange,
+    UpdateFile as UpdateFile,
+)
 from ._events import (
     AbortReason as AbortReason,
 )
