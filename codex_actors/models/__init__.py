@@ -1,1 +1,35 @@
-"""models"""
+"""Models that answer in streams: over the Responses API, or from a script."""
+
+from ._client import ModelClient as ModelClient
+from ._client import Prompt as Prompt
+from ._errors import BadProvider as BadProvider
+from ._errors import ConnectionFailed as ConnectionFailed
+from ._errors import ContextWindowExceeded as ContextWindowExceeded
+from ._errors import InvalidRequest as InvalidRequest
+from ._errors import InvalidScript as InvalidScript
+from ._errors import MissingKey as MissingKey
+from ._errors import ModelError as ModelError
+from ._errors import ModelProtocolError as ModelProtocolError
+from ._errors import PolicyViolation as PolicyViolation
+from ._errors import RateLimited as RateLimited
+from ._errors import ScriptMismatch as ScriptMismatch
+from ._errors import ServerFailed as ServerFailed
+from ._errors import ServerOverloaded as ServerOverloaded
+from ._errors import StreamDisconnected as StreamDisconnected
+from ._errors import Unauthorized as Unauthorized
+from ._errors import UnexpectedStatus as UnexpectedStatus
+from ._errors import UsageLimitReached as UsageLimitReached
+from ._responses import ResponsesClient as ResponsesClient
+from ._retrying import RetryingClient as RetryingClient
+from ._script import Expectation as Expectation
+from ._script import Script as Script
+from ._script import ScriptView as ScriptView
+from ._script import Step as Step
+from ._script import load_script as load_script
+from ._script import parse_script as parse_script
+from ._script import script_of as script_of
+from ._scripted import ScriptedModel as ScriptedModel
+from ._scripted_server import RecordedRequest as RecordedRequest
+from ._scripted_server import ScriptedServer as ScriptedServer
+from ._scripted_server import ServerStatistics as ServerStatistics
+from ._scripted_server import serve_scripted as serve_scripted

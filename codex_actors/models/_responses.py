@@ -1,0 +1,141 @@
+"""A model behind the Responses API: one request, one stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final, final
+from urllib.parse import urlencode, urlsplit
+from urllib.request import getproxies
+
+import trio
+
+from ..protocol import ModelEvent, Provider
+from ..wire._responses import encode_request
+from ._client import Prompt
+from ._errors import BadProvider, ConnectionFailed, ModelProtocolError
+from ._failures import Refusal, error_from_answer, excerpt
+from ._headers import events_of_headers, find_key, request_headers
+from ._stream import ResponseChannel
+from ._transport import Answer, HttpTransport
+
+if TYPE_CHECKING:
+    import httpx
+
+_ERROR_BODY_BYTES: Final = 64 * 1024
+_ERROR_BODY_SECONDS: Final = 10.0
+
+
+@final
+class ResponsesClient(trio.abc.AsyncResource):
+    """Talks to an endpoint of the Responses API.
+
+    Connections are kept between requests. Close the client (``async with``, or `aclose`) to
+    close them. Keys are neither logged nor part of any message.
+
+    Args:
+        provider: Where and how the model is reached.
+        api_key: The key; without it the provider's settings say where it is found.
+        environment: Where keys and headers are looked up; the process's by default.
+        transport: An httpx transport that answers instead of the network, for tests.
+
+    Raises:
+        BadProvider: if the provider's address or the certificates cannot be used.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        api_key: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._provider = provider
+        self._key = api_key
+        self._environment = os.environ if environment is None else environment
+        self._url = _endpoint(provider)
+        secure = self._url.startswith("https:") or bool(getproxies())
+        self._http = HttpTransport(self._environment, secure=secure, inner=transport)
+
+    def __repr__(self) -> str:
+        return f"<ResponsesClient of {self._provider.id!r} at {self._provider.base_url!r}>"
+
+    async def aclose(self) -> None:
+        """Close all connections, those of running streams included."""
+        await self._http.aclose()
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[ResponseChannel, None]:
+        """Send ``prompt``; hand out the response's events as they come in.
+
+        Raises:
+            ModelError: if the request was refused or did not get through.
+
+        Cancellation:
+            Closes the connection at once, as does leaving the ``async with`` early.
+        """
+        answer = await self._ask(prompt)
+        try:
+            await _check(answer)
+            channel = self._channel(answer)
+            try:
+                yield channel
+            finally:
+                await channel.aclose()
+        finally:
+            await answer.aclose()
+
+    async def _ask(self, prompt: Prompt) -> Answer:
+        key = self._key or find_key(self._provider, self._environment)
+        headers = request_headers(prompt, self._provider, key, self._environment)
+        seconds = self._provider.stream_idle_timeout
+        with trio.move_on_after(seconds):
+            return await self._http.post(self._url, headers, encode_request(prompt))
+        raise ConnectionFailed(
+            f"no answer from {self._provider.base_url!r} within {seconds:g} seconds"
+        )
+
+    def _channel(self, answer: Answer) -> ResponseChannel:
+        first: tuple[ModelEvent, ...] = events_of_headers(answer.headers)
+        return ResponseChannel(
+            answer,
+            first=first,
+            server_model=answer.headers.get("openai-model"),
+            request_id=_refusal(answer, b"").request_id,
+            idle_timeout=self._provider.stream_idle_timeout,
+        )
+
+
+def _endpoint(provider: Provider) -> str:
+    parts = urlsplit(provider.base_url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise BadProvider(
+            f"the base URL {provider.base_url!r} of the provider {provider.id!r} is no HTTP"
+            " address; write one like 'https://api.openai.com/v1'"
+        )
+    query = f"?{urlencode(dict(provider.query_params))}" if provider.query_params else ""
+    return f"{provider.base_url.rstrip('/')}/responses{query}"
+
+
+async def _check(answer: Answer) -> None:
+    """Raise what an answer stands for that is no stream of events."""
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if 200 <= answer.status < 300 and kind not in {"text/html", "application/json"}:
+        return
+    body = b""
+    with trio.move_on_after(_ERROR_BODY_SECONDS):
+        body = await answer.read(_ERROR_BODY_BYTES)
+    refusal = _refusal(answer, body)
+    if answer.status < 200 or answer.status >= 300:
+        raise error_from_answer(refusal)
+    raise ModelProtocolError(
+        f"{answer.url!r} answered with {kind!r} instead of an event stream: {excerpt(body)}",
+        status=answer.status,
+        request_id=refusal.request_id,
+    )
+
+
+def _refusal(answer: Answer, body: bytes) -> Refusal:
+    return Refusal(status=answer.status, headers=answer.headers, body=body, url=answer.url)

@@ -1,0 +1,77 @@
+"""Requests that are sent again until a response begins."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import final
+
+import trio
+
+from ..core._retry import Retry
+from ..protocol import ModelEvent
+from ._client import ModelClient, Prompt
+from ._errors import ModelError
+
+
+@final
+class RetryingClient:
+    """Sends a request again when the server failed or was not reached.
+
+    It gives up once the answer's headers are here: from then on the caller acts on what it sees,
+    and only it can sample anew. Statuses below 500, 429 among them, are not retried.
+
+    Args:
+        inner: Who sends the requests.
+        retry: How often, and after what waits.
+        jitter: Draws the factor from 0.9 to 1.1 that keeps clients apart.
+    """
+
+    def __init__(
+        self,
+        inner: ModelClient,
+        retry: Retry,
+        *,
+        jitter: Callable[[], float] | None = None,
+    ) -> None:
+        self._inner = inner
+        self._retry = retry
+        self._jitter = jitter or _draw_jitter
+
+    @asynccontextmanager
+    async def stream(
+        self, prompt: Prompt
+    ) -> AsyncGenerator[trio.abc.ReceiveChannel[ModelEvent], None]:
+        """Ask the inner client, again and again if need be.
+
+        Raises:
+            ModelError: what the last request failed with.
+        """
+        async with AsyncExitStack() as stack:
+            yield await self._enter(stack, prompt)
+
+    async def _enter(
+        self, stack: AsyncExitStack, prompt: Prompt
+    ) -> trio.abc.ReceiveChannel[ModelEvent]:
+        retry = self._retry
+        while True:
+            try:
+                return await stack.enter_async_context(self._inner.stream(prompt))
+            except ModelError as error:
+                if not may_repeat(error):
+                    raise
+                wait = retry.after(error.retry_after, self._jitter())
+                if wait is None:
+                    raise
+            delay, retry = wait
+            await trio.sleep(delay)
+
+
+def may_repeat(error: ModelError) -> bool:
+    """Return whether a request that failed so may be sent again as it is."""
+    return error.repeatable or (error.status is not None and error.status >= 500)
+
+
+def _draw_jitter() -> float:
+    return random.uniform(0.9, 1.1)
