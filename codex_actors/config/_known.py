@@ -1,0 +1,115 @@
+"""Which keys there are, and a warning for every other.
+
+Keys of the reference that do nothing here are known too: a configuration written for it
+loads without complaint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from ._errors import find_nearest
+from ._table import Table
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_USED = _words("""
+    approval_policy developer_instructions features model model_auto_compact_token_limit
+    model_context_window model_instructions_file model_provider model_providers
+    model_reasoning_effort model_reasoning_summary model_verbosity models openai_base_url
+    sandbox_mode sandbox_workspace_write service_tier shell_environment_policy
+    show_raw_agent_reasoning tool_output_token_limit
+""")
+
+# Found by asking the reference's --strict-config, release 0.163; older ones from its past.
+_IGNORED = _words("""
+    agents allow_login_shell allow_symlinked_codex_home analytics approvals_reviewer apps
+    apps_mcp_product_sku audio auto_review background_terminal_max_timeout browser_use
+    chatgpt_base_url check_for_update_on_startup cli_auth_credentials_store cloud
+    compact_prompt computer_use default_permissions desktop disable_paste_burst
+    experimental_compact_prompt_file experimental_realtime_start_instructions
+    experimental_realtime_webrtc_call_base_url experimental_realtime_ws_backend_prompt
+    experimental_realtime_ws_base_url experimental_realtime_ws_model
+    experimental_realtime_ws_startup_context experimental_thread_store
+    experimental_thread_store_endpoint experimental_use_unified_exec_tool feedback
+    file_opener forced_chatgpt_workspace_id forced_login_method ghost_snapshot goals
+    hide_agent_reasoning history hooks include_apps_instructions
+    include_collaboration_mode_instructions include_environment_context
+    include_permissions_instructions instructions js_repl_node_module_dirs
+    js_repl_node_path log_dir marketplaces mcp_enterprise_managed_auth
+    mcp_oauth_callback_port mcp_oauth_callback_url mcp_oauth_credentials_store
+    mcp_optional_startup_grace_ms mcp_servers memories model_auto_compact_token_limit_scope
+    model_catalog_json model_post_turn_compact_threshold_percent notice notify orchestrator
+    oss_provider otel permissions personality plan_mode_reasoning_effort plugins profile
+    profiles project_doc_fallback_filenames project_doc_max_bytes project_root_markers
+    projects realtime responses_api_metadata review_model skills sqlite_home
+    suppress_unstable_features_warning thread_unload_delay_secs tool_suggest tools tui
+    web_search windows
+
+    apps_mcp_path_override commit_attribution debug disable_response_storage
+    experimental_instructions_file experimental_resume
+    experimental_sandbox_command_assessment experimental_thread_config_endpoint
+    experimental_use_exec_command_tool experimental_use_freeform_apply_patch
+    experimental_use_rmcp_client include_plan_tool model_supports_reasoning_summaries
+    preferred_auth_method windows_wsl_setup_acknowledged zsh_path
+""")
+
+_PROVIDER = _words("""
+    auth aws base_url env_http_headers env_key env_key_instructions
+    experimental_bearer_token http_headers name query_params request_max_retries
+    requires_openai_auth stream_idle_timeout_ms stream_max_retries
+    supports_standalone_web_search supports_websockets websocket_connect_timeout_ms wire_api
+""")
+
+_MODEL = _words("""
+    apply_patch auto_compact_token_limit context_window default_effort default_summary
+    default_verbosity description display_name effective_context_window_percent efforts
+    experimental_tools input_modalities max_context_window supports_image_detail_original
+    supports_summary supports_verbosity truncation visibility
+""")
+
+_TABLES: Mapping[str, Collection[str]] = {
+    "sandbox_workspace_write": (
+        _words("writable_roots network_access exclude_tmpdir_env_var exclude_slash_tmp")
+    ),
+    "shell_environment_policy": (
+        _words("inherit ignore_default_excludes exclude set include_only experimental_use_profile")
+    ),
+}
+
+# What a provider needs in order to work, and we cannot do.
+_INERT = ("auth", "aws")
+
+
+def find_unknown(root: Table) -> Iterator[str]:
+    """A warning for every key that nobody reads. All tables must have been read before."""
+    yield from _unknown(root, (*_USED, *_IGNORED))
+    for key, known in _TABLES.items():
+        yield from _unknown(root.table(key), known)
+    for name, provider in root.tables("model_providers").items():
+        if name != "scripted":
+            yield from _unknown(provider, _PROVIDER)
+            yield from _inert(provider)
+    for model in root.tables("models").values():
+        yield from _unknown(model, _MODEL)
+        yield from _unknown(model.table("truncation"), ("mode", "limit"))
+
+
+def _unknown(table: Table, known: Collection[str]) -> Iterator[str]:
+    for key in table.values:
+        if key not in known:
+            nearest = find_nearest(key, known)
+            hint = f"; did you mean {nearest!r}?" if nearest else ""
+            yield f"{table.source(key)}: unknown key {table.dotted(key)}{hint}"
+
+
+def _inert(provider: Table) -> Iterator[str]:
+    for key in _INERT:
+        if key in provider.values:
+            yield (
+                f"{provider.source(key)}: {provider.dotted(key)} is not supported; "
+                "requests go out without it"
+            )

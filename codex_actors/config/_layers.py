@@ -1,0 +1,69 @@
+"""Settings from several places, laid over each other; later layers win.
+
+Tables are joined key by key, anything else is replaced. Of every key it is known which
+layer it came from, so that an error can say so and a relative path can be resolved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, final
+
+import attrs
+
+Path: TypeAlias = tuple[str, ...]
+
+
+@final
+@attrs.frozen
+class Layer:
+    """What one place says."""
+
+    name: str
+    """For people: a file, or an option of the command line."""
+    values: Mapping[str, Any]
+    """As `tomllib` returns it."""
+    base: str
+    """Absolute directory that relative paths start from."""
+
+
+@final
+@attrs.frozen
+class Merged:
+    """All layers as one."""
+
+    values: Mapping[str, Any]
+    origins: Mapping[Path, Layer] = attrs.field(repr=False)
+    user_home: str | None = None
+    """What ``~`` stands for."""
+
+    def origin(self, path: Path) -> Layer | None:
+        """The layer that had the last word about ``path``, or about what it is part of."""
+        for length in range(len(path), 0, -1):
+            if found := self.origins.get(path[:length]):
+                return found
+        return None
+
+
+def merge_layers(layers: Sequence[Layer], *, user_home: str | None = None) -> Merged:
+    """Lay ``layers`` over each other, the first one lowest."""
+    values: dict[str, Any] = {}
+    origins: dict[Path, Layer] = {}
+    for layer in layers:
+        _lay_over(values, layer, origins)
+    return Merged(values, origins, user_home)
+
+
+def _lay_over(values: dict[str, Any], layer: Layer, origins: dict[Path, Layer]) -> None:
+    # A stack, not recursion: dotted keys can nest deeper than Python calls do.
+    pending: list[tuple[Path, dict[str, Any], Mapping[str, Any]]] = [((), values, layer.values)]
+    while pending:
+        path, under, over = pending.pop()
+        for key, value in over.items():
+            origins[(*path, key)] = layer
+            if isinstance(value, Mapping):
+                below = under.get(key)
+                under[key] = below if isinstance(below, dict) else {}
+                pending.append(((*path, key), under[key], value))
+            else:
+                under[key] = value

@@ -1,0 +1,125 @@
+"""Files, variables and flags -> `Settings`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, final
+
+import attrs
+
+from ..protocol import Provider, SandboxPolicy, Settings, WorkspaceWrite
+from ._auth import Key, find_key
+from ._build import build_settings
+from ._files import read_text
+from ._host import find_shell, find_timezone
+from ._known import find_unknown
+from ._layers import Layer, merge_layers
+from ._table import Table
+from ._toml import parse_file, parse_overrides
+
+
+@final
+@attrs.frozen
+class Loaded:
+    """Settings, and what their author should hear about them."""
+
+    settings: Settings
+    warnings: tuple[str, ...] = ()
+    """One line each: unknown keys, a key file that others can read."""
+
+
+def load_settings(
+    *,
+    home: str,
+    environ: Mapping[str, str],
+    cwd: str,
+    overrides: Sequence[str] = (),
+    flags: Mapping[str, Any] | None = None,
+    add_dirs: Sequence[str] = (),
+    profiles: Sequence[Layer] = (),
+) -> Loaded:
+    """Load settings; reads small files, so call it from a thread or before Trio runs.
+
+    From the lowest layer to the highest: the defaults, ``<home>/config.toml``,
+    ``profiles``, ``overrides``, ``flags``.
+
+    Args:
+        home: Absolute path of the home directory, from `find_home`.
+        environ: The environment; `os.environ` usually.
+        cwd: Absolute working directory of the agent. Relative paths in ``overrides``,
+            ``flags`` and ``add_dirs`` start there; those in a file, beside the file.
+        overrides: ``key=value`` as given to ``-c``, in order.
+        flags: What other options of the command line say, by key; None values are ignored.
+        add_dirs: Directories that may be written besides ``cwd``.
+        profiles: Further layers over the file.
+
+    Returns:
+        The settings. Their provider has its key as ``bearer_token`` and the headers from
+        variables among ``http_headers``: nothing is looked up later.
+
+    Raises:
+        SettingsError: Something is wrong; it says where and what to write instead.
+    """
+    layers = [
+        *_file_layers(home),
+        *profiles,
+        *parse_overrides(overrides, base=cwd),
+        Layer("command line", _given(flags or {}), cwd),
+    ]
+    root = read_layers(layers, environ)
+    settings = build_settings(root, home=home, cwd=cwd, environ=environ)
+    key = find_key(settings.provider, environ, home)
+    settings = attrs.evolve(
+        settings,
+        provider=_with_key(settings.provider, key),
+        base_instructions=_read_instructions(root),
+        sandbox_policy=_with_directories(settings.sandbox_policy, cwd, add_dirs),
+        shell=find_shell(environ),
+        timezone=find_timezone(environ),
+    )
+    return Loaded(settings, (*find_unknown(root), *_key_warnings(key)))
+
+
+def read_layers(layers: Iterable[Layer], environ: Mapping[str, str]) -> Table:
+    """The top table of ``layers`` laid over each other."""
+    merged = merge_layers(list(layers), user_home=environ.get("HOME") or None)
+    return Table(merged.values, merged)
+
+
+def _file_layers(home: str) -> list[Layer]:
+    path = os.path.join(home, "config.toml")
+    text = read_text(path)
+    return [] if text is None else [Layer(path, parse_file(text, path), home)]
+
+
+def _given(flags: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in flags.items() if value is not None}
+
+
+def _with_key(provider: Provider, key: Key | None) -> Provider:
+    return attrs.evolve(provider, bearer_token=key.secret if key else None)
+
+
+def _key_warnings(key: Key | None) -> tuple[str, ...]:
+    return (key.warning,) if key and key.warning else ()
+
+
+def _read_instructions(root: Table) -> str | None:
+    path = root.file("model_instructions_file")
+    if path is None:
+        return None
+    text = read_text(path)
+    if text is None or not text.strip():
+        fault = "there is no such file" if text is None else "the file is empty"
+        raise root.refuse("model_instructions_file", f"{fault}: {path!r}")
+    return text
+
+
+def _with_directories(
+    policy: SandboxPolicy | None, cwd: str, add_dirs: Sequence[str]
+) -> SandboxPolicy | None:
+    if not isinstance(policy, WorkspaceWrite):
+        return policy
+    added = tuple(os.path.normpath(os.path.join(cwd, path)) for path in add_dirs)
+    return attrs.evolve(policy, writable_roots=(*policy.writable_roots, *added))
