@@ -13,7 +13,7 @@ from .. import protocol as p
 from ._items import decode_item, item_fields
 from ._policies import policy_of_profile, profile_fields
 from ._shapes import Misfit, rename, reshape, structure, table, without
-from ._turn_items import duration_of, read_command, seconds_of, unparsed
+from ._turn_items import duration_of, read_command, read_path, seconds_of, unparsed, write_path
 from ._unions import TaggedUnion
 
 EVENTS: Final = TaggedUnion(
@@ -111,9 +111,15 @@ def _register_commands(converter: cattrs.Converter) -> None:
         converter,
         p.CommandBegan,
         read=read_command,
-        write=lambda f: {**f, "parsed_cmd": unparsed(f["command"])},
+        write=lambda f: write_path({**f, "parsed_cmd": unparsed(f["command"])}, "cwd"),
     )
     reshape(converter, p.CommandEnded, read=_read_command_end, write=_write_command_end)
+    reshape(
+        converter,
+        p.ImageViewed,
+        read=lambda f: read_path(f, "path"),
+        write=lambda f: write_path(f, "path"),
+    )
 
 
 def _nested_settings(fields: dict[str, Any]) -> dict[str, Any]:
@@ -152,7 +158,7 @@ def _read_command_end(fields: dict[str, Any]) -> dict[str, Any]:
 def _write_command_end(fields: dict[str, Any]) -> dict[str, Any]:
     # The streams are in the aggregated output; the reference blanks them too when it records.
     return {
-        **fields,
+        **write_path(fields, "cwd"),
         "parsed_cmd": unparsed(fields["command"]),
         "stdout": "",
         "stderr": "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import cattrs
 
@@ -57,6 +57,12 @@ def register_turn_items(converter: cattrs.Converter) -> None:
     _CHANGES.register(converter, FileChange)
     reshape(converter, AgentMessageItem, read=_read_message, write=_write_message)
     reshape(converter, CommandItem, read=read_command, write=_write_command)
+    reshape(
+        converter,
+        ImageViewItem,
+        read=lambda fields: read_path(fields, "path"),
+        write=lambda fields: write_path(fields, "path"),
+    )
     _TURN_ITEMS.register(converter, TurnItem)
 
 
@@ -84,10 +90,21 @@ def read_command(fields: dict[str, Any]) -> dict[str, Any]:
     fields = {**fields}
     if fields.get("duration") is not None:
         fields["duration"] = seconds_of(fields["duration"])
-    cwd = fields.get("cwd")
-    if isinstance(cwd, str) and cwd.startswith("file://"):
-        fields["cwd"] = unquote(urlsplit(cwd).path)
-    return fields
+    return read_path(fields, "cwd")
+
+
+def read_path(fields: dict[str, Any], key: str) -> dict[str, Any]:
+    """The fields with a plain path under the key, where the reference may have a file URL."""
+    path = fields.get(key)
+    if not isinstance(path, str) or not path.startswith("file://"):
+        return fields
+    return {**fields, key: unquote(urlsplit(path).path)}
+
+
+def write_path(fields: dict[str, Any], key: str) -> dict[str, Any]:
+    """The fields with a file URL under the key: the reference takes nothing else there."""
+    path = fields[key]
+    return {**fields, key: f"file://{quote(path)}"} if path.startswith("/") else fields
 
 
 def unparsed(command: Any) -> list[dict[str, str]]:
@@ -98,7 +115,7 @@ def unparsed(command: Any) -> list[dict[str, str]]:
 def _write_command(fields: dict[str, Any]) -> dict[str, Any]:
     if "duration" in fields:
         fields["duration"] = duration_of(fields["duration"])
-    return {**fields, "parsed_cmd": unparsed(fields["command"])}
+    return write_path({**fields, "parsed_cmd": unparsed(fields["command"])}, "cwd")
 
 
 def _read_message(fields: dict[str, Any]) -> dict[str, Any]:
