@@ -8,28 +8,15 @@ point is ever split.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, final
+from typing import NamedTuple, final
 
 import attrs
 
-from ._tokens import BYTES_PER_TOKEN, tokens_of_bytes
+from ..protocol import TruncationPolicy
+from ._tokens import tokens_of_bytes
 
 HEAD_TAIL_BYTES = 1024 * 1024
 """What a process may have unread before its output loses its middle; the reference's 1 MiB."""
-
-
-@final
-@attrs.frozen
-class TruncationPolicy:
-    """How long a tool's output may be in the history."""
-
-    mode: Literal["bytes", "tokens"]
-    limit: int = attrs.field(validator=attrs.validators.ge(0))
-    """In bytes of UTF-8 or in tokens of four bytes, as ``mode`` says."""
-
-    @property
-    def max_bytes(self) -> int:
-        return self.limit if self.mode == "bytes" else self.limit * BYTES_PER_TOKEN
 
 
 def truncate_middle(text: str, policy: TruncationPolicy) -> str:

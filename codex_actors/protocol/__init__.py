@@ -217,6 +217,8 @@ from ._model_events import (
     ToolInputDelta as ToolInputDelta,
 )
 from ._ops import (
+    Accepted as Accepted,
+    Verdict as Verdict,
     ImageInput as ImageInput,
 )
 from ._ops import (

@@ -134,3 +134,16 @@ class Refused:
         "unknown_op",
     ]
     message: str
+
+
+@attrs.frozen(kw_only=True)
+class Accepted:
+    """The operation is carried out, now or when it is its turn."""
+
+    turn_id: str | None = None
+    """The turn that it starts or joins, if it has to do with one."""
+    steered: bool = False
+    """Whether it joined a turn that was running."""
+
+
+Verdict: TypeAlias = Accepted | Refused

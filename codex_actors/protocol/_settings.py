@@ -15,8 +15,13 @@ class TruncationPolicy:
     """How much of a tool's output the model is shown."""
 
     mode: Literal["bytes", "tokens"]
-    limit: int
-    """Bytes, or tokens of about four bytes."""
+    limit: int = attrs.field(validator=attrs.validators.ge(0))
+    """Bytes of UTF-8, or tokens of about four bytes."""
+
+    @property
+    def max_bytes(self) -> int:
+        """The limit in bytes."""
+        return self.limit if self.mode == "bytes" else self.limit * 4
 
 
 ApplyPatchForm: TypeAlias = Literal["freeform", "function"]

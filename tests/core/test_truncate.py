@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from codex_actors.core._truncate import (
     Captured,
     HeadTail,
-    TruncationPolicy,
     format_truncated,
     truncate_middle,
 )
+from codex_actors.protocol import TruncationPolicy
 
 NUMBERS = "".join(f"{i}\n" for i in range(1, 3001))
 

@@ -1,0 +1,225 @@
+"""An agent: an actor that talks to a model on behalf of a thread.
+
+Two tasks live in its scope. The *reader* awaits the mailbox and nothing else; it reaches
+a running turn without waiting. The *driver* runs turns, one after another, and does all
+the waiting. A turn's end is the driver's return value, never a message to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, assert_never, final
+
+import attrs
+import trio
+
+from ..actors import Behavior, Mailbox
+from ..core import Entry, Phase, Steered, Turn, decide_steer
+from ..protocol import (
+    Accepted,
+    InjectItems,
+    Interrupt,
+    OverrideSettings,
+    Refused,
+    Shutdown,
+    ShutdownCompleted,
+    Steer,
+    TaskCompleted,
+    TaskFailed,
+    TaskInterrupted,
+    TaskOutcome,
+    UnknownOp,
+    UserTurn,
+    Verdict,
+)
+from ..sandbox import open_processes
+from ..tools import ExecSessions, open_exec_sessions
+from ._desk import Desk, Envelope, Work
+from ._overrides import apply_overrides
+from ._runner import TurnRun
+from ._setup import set_up_turn
+from ._thread import Thread
+
+
+@final
+@attrs.frozen(kw_only=True)
+class AgentWorld:
+    """What an agent gets from its tree."""
+
+    desk: Desk
+    load: Callable[[], Awaitable[Thread]]
+    """Makes the thread: new, or from its rollout after a restart."""
+    settle: Callable[[Work, TaskOutcome], Awaitable[None]]
+    """Writes down how a turn's task ended, and tells."""
+    records: Path | None
+    """Where running processes are noted, for whoever finds them after a kill -9."""
+
+
+SETTLING: Final = 5.0
+"""Seconds that writing down a task's end may take when the agent is being cancelled."""
+
+
+def outcome_of(turn: Turn) -> TaskOutcome:
+    """Return how a turn ended, as the outcome of its task."""
+    match turn.phase:
+        case Phase.DONE if turn.error is None:
+            return TaskCompleted(turn.last_agent_message)
+        case Phase.DONE:
+            assert turn.error is not None
+            kind = "other" if turn.error.info is None else turn.error.info.kind
+            return TaskFailed(turn.error.message, kind)
+        case Phase.ABORTED:
+            return TaskInterrupted(turn.interrupted_by or "user")
+    return TaskFailed("the agent ended before its turn did", "internal_server_error")
+
+
+def agent(world: AgentWorld) -> Behavior[Envelope]:
+    """Return the behavior of one agent."""
+
+    async def behave(mailbox: Mailbox[Envelope], *, task_status: trio.TaskStatus[None]) -> None:
+        thread = await world.load()
+        async with (
+            open_processes(records=world.records) as processes,
+            open_exec_sessions(processes) as sessions,
+            trio.open_nursery() as home,
+        ):
+            living = _Agent(world, thread, sessions, home, mailbox)
+            home.start_soon(living.drive, name=f"driver of {world.desk.path}")
+            task_status.started()
+            await living.read(mailbox)
+        thread.announce(ShutdownCompleted())
+        thread.sync()
+        await thread.settle()
+
+    return behave
+
+
+@final
+@attrs.define(eq=False)
+class _Agent:
+    """One incarnation of an agent."""
+
+    world: AgentWorld
+    thread: Thread
+    sessions: ExecSessions
+    home: trio.Nursery
+    mailbox: Mailbox[Envelope]
+
+    @property
+    def desk(self) -> Desk:
+        return self.world.desk
+
+    # --- the reader ---
+
+    async def read(self, mailbox: Mailbox[Envelope]) -> None:
+        """Answer submissions until the agent is to end, then end the running turn."""
+        async for envelope in mailbox:
+            envelope.reply.send(self._handle(envelope))
+            if isinstance(envelope.submission.op, Shutdown):
+                break
+        self.desk.close()
+
+    def _handle(self, envelope: Envelope) -> Verdict:
+        op = envelope.submission.op
+        match op:
+            case UserTurn():
+                return self._start_or_steer(envelope, op)
+            case Steer():
+                return self._steer(envelope, op.expected_turn_id)
+            case OverrideSettings(overrides):
+                self.desk.settings = apply_overrides(self.desk.settings, overrides)
+                return Accepted()
+            case InjectItems(items):
+                return self._inject(tuple(map(Entry, items)))
+            case Interrupt(by):
+                self.desk.interrupt(by)
+                return Accepted(turn_id=self._turn_id)
+            case Shutdown():
+                return Accepted()
+            case UnknownOp(kind):
+                return Refused("unknown_op", f"this version knows no operation {kind!r}")
+            case _:
+                assert_never(op)
+
+    @property
+    def _turn_id(self) -> str | None:
+        return None if self.desk.run is None else self.desk.run.turn.id
+
+    @property
+    def _stopping(self) -> bool:
+        return self.desk.run is not None and self.desk.run.stopping
+
+    def _start_or_steer(self, envelope: Envelope, op: UserTurn) -> Verdict:
+        busy = self._turn_id is not None and not self._stopping
+        if envelope.task_id is not None or not busy:
+            turn_id = envelope.submission.id
+            work = Work(turn_id=turn_id, op=op, entries=envelope.entries, task_id=envelope.task_id)
+            self.desk.put(work)
+            return Accepted(turn_id=turn_id)
+        if op.output_schema is not None and op.output_schema != self.desk.output_schema:
+            return Refused(
+                "schema_mismatch",
+                f"turn {self._turn_id!r} answers in another form; wait for its end",
+            )
+        return self._steer(envelope, None)
+
+    def _steer(self, envelope: Envelope, expected: str | None) -> Verdict:
+        refused = decide_steer(
+            active_turn_id=self._turn_id,
+            expected_turn_id=expected,
+            stopping=self._stopping,
+            empty=not envelope.entries,
+        )
+        if refused is not None:
+            return refused
+        assert self.desk.run is not None
+        self.desk.run.post(Steered(envelope.entries))
+        return Accepted(turn_id=self._turn_id, steered=True)
+
+    def _inject(self, entries: tuple[Entry, ...]) -> Verdict:
+        if self.desk.run is not None:
+            self.desk.run.post(Steered(entries))
+        else:
+            for entry in entries:
+                self.thread.record(entry, "")
+        return Accepted(turn_id=self._turn_id)
+
+    # --- the driver ---
+
+    async def drive(self) -> None:
+        """Run turns until the desk is closed."""
+        try:
+            while True:
+                await self._run(await self.desk.take())
+        except trio.EndOfChannel:
+            pass
+
+    async def _run(self, work: Work) -> None:
+        desk = self.desk
+        by = desk.withdrawn.pop(work.turn_id, None)
+        if by is not None:
+            await self.world.settle(work, TaskInterrupted(by))
+            desk.rest()
+            return
+        desk.task_id, desk.output_schema = work.task_id, work.op.output_schema
+        desk.settings = apply_overrides(desk.settings, work.op.overrides)
+        self.thread.settings = desk.settings
+        self.thread.submission = work.turn_id
+        turn, setup = set_up_turn(work, self.thread, self.sessions)
+        desk.run = TurnRun(turn, self.thread, setup)
+        try:
+            await desk.run.run(self.home)
+        finally:
+            with trio.move_on_after(SETTLING, shield=True):
+                await self.world.settle(work, outcome_of(desk.run.turn))
+            leftover = desk.run.leftover()
+            desk.tokens = self.thread.tokens
+            desk.rest()
+        self._keep(leftover)
+
+    def _keep(self, entries: tuple[Entry, ...]) -> None:
+        """Run a turn on input that was accepted in the moment its turn ended."""
+        if entries:
+            turn_id = self.thread.services.new_id()
+            self.desk.put(Work(turn_id=turn_id, op=UserTurn(items=()), entries=entries))

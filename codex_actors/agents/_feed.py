@@ -1,0 +1,57 @@
+"""The events of one task, from its first to its last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import final
+
+import attrs
+import trio
+
+from ..actors import WatchCell
+from ..protocol import Event, TaskId, TaskRecord, ThreadId, TurnStarted
+
+
+@final
+@attrs.define(eq=False)
+class TaskFeed:
+    """Keeps what a task's turn announces until somebody reads it.
+
+    It is held by the task's handle alone: when nobody can read it any more, it is gone.
+    """
+
+    task_id: TaskId
+    thread_id: ThreadId
+    record: WatchCell[TaskRecord]
+    _send: trio.MemorySendChannel[Event] = attrs.field(init=False)
+    _receive: trio.MemoryReceiveChannel[Event] = attrs.field(init=False)
+    last_at: float = attrs.field(factory=trio.current_time)
+    """When the task's agent last said something, on Trio's clock."""
+    _begun: bool = False
+    _ended: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self._send, self._receive = trio.open_memory_channel[Event](math.inf)
+
+    def put(self, event: Event) -> None:
+        """Keep an event if it belongs to the task's turn."""
+        if isinstance(event.msg, TurnStarted):
+            self._begun = event.msg.turn_id == self.record.get().turn_id
+        if self._begun and not self._ended:
+            self.last_at = trio.current_time()
+            self._send.send_nowait(event)
+
+    def settle(self, record: TaskRecord) -> None:
+        """The task is over: nothing comes after what is kept."""
+        self._ended = True
+        self._send.close()
+        self.record.set(record)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[trio.MemoryReceiveChannel[Event], None]:
+        """Read what was kept and what comes, to the end of the task."""
+        with self._receive.clone() as receive:
+            await trio.lowlevel.checkpoint()
+            yield receive

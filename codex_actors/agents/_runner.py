@@ -1,0 +1,251 @@
+"""Carries out what `codex_actors.core` decides, and feeds the results back."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Final, assert_never, final
+
+import attrs
+import trio
+
+from .. import core
+from ..core import Effect, Entry, Turn, TurnInput
+from ..models import Prompt
+from ..protocol import (
+    ErrorInfo,
+    EventMsg,
+    ToolCall,
+    TurnAborted,
+    TurnCompleted,
+    TurnContext,
+    TurnDiffed,
+    TurnStarted,
+)
+from ..tools import Toolbox, ToolContext, refuse
+from ._sampler import Sampler
+from ._thread import Thread
+from ._workers import GRACE, TurnWorkers, open_workers
+
+logger = logging.getLogger(__name__)
+
+CLEAN_UP: Final = 2 * GRACE
+"""Seconds that a cancelled turn may take to end in order, disk included."""
+
+
+@final
+@attrs.frozen(kw_only=True)
+class TurnSetup:
+    """Everything a turn is run with; it does not change while the turn runs."""
+
+    toolbox: Toolbox
+    tool_context: ToolContext
+    prompt: Callable[[], Prompt]
+    """Makes the next request from what the history is by then."""
+    context_line: TurnContext
+
+
+@final
+class TurnRun:
+    """One turn while it runs. `post` and `interrupt` are how others get at it."""
+
+    def __init__(self, turn: Turn, thread: Thread, setup: TurnSetup) -> None:
+        self.turn = turn
+        self._thread = thread
+        self._setup = setup
+        self._send, self._receive = trio.open_memory_channel[TurnInput | EventMsg](math.inf)
+        self._began_at = thread.services.now()
+        self._first_token_at: float | None = None
+        self._later: list[Callable[[], None]] = []
+        self._sampling = trio.CancelScope()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the turn takes no more input."""
+        return self.turn.is_over or self.turn.phase is core.Phase.STOPPING
+
+    def leftover(self) -> tuple[Entry, ...]:
+        """Take the input that was accepted, but came after the turn was over."""
+        entries: tuple[Entry, ...] = ()
+        while True:
+            try:
+                what = self._receive.receive_nowait()
+            except trio.WouldBlock:
+                return entries
+            if isinstance(what, core.Steered):
+                entries += what.entries
+
+    def post(self, what: TurnInput | EventMsg) -> None:
+        """Give the turn an input, or an event to announce in its order. Not a checkpoint."""
+        self._send.send_nowait(what)
+
+    async def run(self, home: trio.Nursery) -> Turn:
+        """Run the turn to its end, and return what it ended as.
+
+        Args:
+            home: A nursery of the agent's scope, for the turn's workers.
+
+        Cancellation: the turn ends as interrupted: its workers are cancelled, missing
+            outputs and the marker are recorded and flushed. That is shielded, and takes
+            at most `CLEAN_UP` seconds.
+        """
+        self._thread.post = self.post
+        try:
+            async with open_workers(home) as workers:
+                await self._drive(workers)
+        finally:
+            self._thread.post = self._thread.tell
+        return self.turn
+
+    async def _drive(self, workers: TurnWorkers) -> None:
+        self.turn, effects = core.begin(self.turn)
+        try:
+            await self._loop(workers, effects)
+        finally:
+            if not self.turn.is_over:
+                with trio.move_on_after(CLEAN_UP, shield=True):
+                    self.post(core.Interrupted("shutdown"))
+                    await self._loop(workers, ())
+
+    async def _loop(self, workers: TurnWorkers, effects: tuple[Effect, ...]) -> None:
+        while True:
+            self._carry_out_all(effects, workers)
+            await self._thread.settle()
+            self._start_later()
+            if self.turn.is_over:
+                return
+            effects = self._feed(await self._receive.receive())
+
+    def _carry_out_all(self, effects: tuple[Effect, ...], workers: TurnWorkers) -> None:
+        """Carry out effects, and those of all inputs that wait already, as one batch."""
+        while True:
+            for effect in effects:
+                self._carry_out(effect, workers)
+            if self.turn.is_over:
+                return
+            try:
+                effects = self._feed(self._receive.receive_nowait())
+            except trio.WouldBlock:
+                return
+
+    def _feed(self, what: TurnInput | EventMsg) -> tuple[Effect, ...]:
+        if not isinstance(what, TurnInput):
+            self._thread.announce(what)
+            return ()
+        if self._first_token_at is None and isinstance(what, core.ItemReceived):
+            self._first_token_at = self._thread.services.now()
+        self.turn, effects = core.step(self.turn, what)
+        return effects
+
+    def _start_later(self) -> None:
+        """Start the tools whose calls are on disk by now."""
+        later, self._later = self._later, []
+        for start in later:
+            start()
+
+    def _carry_out(self, effect: Effect, workers: TurnWorkers) -> None:
+        match effect:
+            case core.Record(entry):
+                self._thread.record(entry, self.turn.id)
+            case core.Announce(event):
+                self._thread.announce(self._stamped(event))
+            case core.Sample(number):
+                self._sampling = trio.CancelScope()
+                workers.start(partial(self._sample, number), f"sampling {number}")
+            case core.StartTool(call):
+                self._later.append(
+                    partial(workers.start, partial(self._run_tool, call, workers), call.tool)
+                )
+            case core.Flush():
+                if self.turn.is_over:
+                    self._thread.sync()
+            case core.RecordContext():
+                self._thread.keep(self._setup.context_line)
+            case core.ShowDiff():
+                self._show_diff()
+            case core.WaitRetry(sampling, seconds):
+                workers.start(partial(self._wait_retry, sampling, seconds), "retry")
+            case core.CancelWorkers():
+                self._later.clear()
+                workers.stop(partial(self._report_gone, workers))
+            case core.StopSampling():
+                self._sampling.cancel(reason="mail waits")
+            case _:
+                assert_never(effect)
+
+    async def _sample(self, number: int) -> None:
+        setup, thread = self._setup, self._thread
+        sampler = Sampler(
+            sampling=number,
+            thread_id=thread.id,
+            turn_id=self.turn.id,
+            services=thread.services,
+            post=self.post,
+        )
+        try:
+            with self._sampling:
+                await sampler.run(setup.prompt())
+        except Exception as exc:
+            # A model client that raises anything but ModelError has a bug. The turn
+            # fails with it; the agent and its children live on.
+            logger.exception("the model client failed")
+            failure = core.Failure(
+                message=f"internal error in the model client: {exc!r}",
+                info=ErrorInfo(kind="internal_server_error"),
+            )
+            self.post(core.SamplingFailed(number, failure))
+
+    async def _wait_retry(self, sampling: int, seconds: float) -> None:
+        await trio.sleep(seconds)
+        self.post(core.RetryDue(sampling))
+
+    async def _run_tool(self, call: ToolCall, workers: TurnWorkers) -> None:
+        workers.calls[call.call_id] = trio.current_time()
+        crash = None
+        try:
+            output = await self._setup.toolbox.run(call, self._setup.tool_context)
+        except Exception as exc:
+            # A tool that raises has a bug: failures are values. The model is told, and
+            # the turn ends with an error; the agent and its children live on.
+            logger.exception("the tool %s failed", call.tool)
+            crash = f"internal error in the tool {call.tool}: {exc!r}"
+            output = refuse(call, "internal error")
+        del workers.calls[call.call_id]
+        self.post(core.ToolFinished(output, crash))
+
+    async def _report_gone(self, workers: TurnWorkers) -> None:
+        gone = await workers.wait_gone()
+        aborted = {call_id: self._cut_off(call_id, at) for call_id, at in workers.calls.items()}
+        self.post(core.WorkersGone(() if gone else tuple(workers.calls), aborted))
+
+    def _cut_off(self, call_id: str, started_at: float) -> str:
+        seconds = max(trio.current_time() - started_at, 0.1)
+        tool = self._setup.toolbox.get(self.turn.calls.tool(call_id))
+        if tool is not None and tool.cut_off == "timed":
+            return f"Wall time: {seconds:.1f} seconds\naborted by user"
+        return f"aborted by user after {seconds:.1f}s"
+
+    def _show_diff(self) -> None:
+        diff = self._setup.tool_context.changes.unified_diff()
+        if diff:
+            self._thread.announce(TurnDiffed(diff))
+
+    def _stamped(self, event: EventMsg) -> EventMsg:
+        """Fill in the times, which the core does not know."""
+        if isinstance(event, TurnStarted):
+            return attrs.evolve(event, started_at=int(self._began_at))
+        if not isinstance(event, TurnCompleted | TurnAborted):
+            return event
+        now = self._thread.services.now()
+        event = attrs.evolve(
+            event,
+            started_at=int(self._began_at),
+            completed_at=int(now),
+            duration_ms=int((now - self._began_at) * 1000),
+        )
+        if isinstance(event, TurnCompleted) and self._first_token_at is not None:
+            waited = self._first_token_at - self._began_at
+            return attrs.evolve(event, time_to_first_token_ms=int(waited * 1000))
+        return event

@@ -1,0 +1,34 @@
+"""The outside world, as far as agents are concerned, in one value."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import final
+
+import attrs
+
+from ..models import ModelClient
+from ..protocol import Settings
+from ..tools import Toolbox
+from ._ids import new_uuid7
+
+
+@final
+@attrs.frozen(kw_only=True)
+class AgentServices:
+    """What agents need from outside. Tests give other values; nothing is patched."""
+
+    model: ModelClient
+    toolbox: Callable[[Settings], Toolbox]
+    """The tools of an agent with these settings; asked at each turn."""
+    new_id: Callable[[], str] = new_uuid7
+    now: Callable[[], float] = time.time
+    """Unix time in seconds, for stamps. Waiting goes by Trio's clock."""
+    jitter: Callable[[], float] = lambda: random.uniform(0.9, 1.1)
+    """Factor for the waits between attempts, so that a fleet does not come back at once."""
+
+    def now_ms(self) -> int:
+        """Unix time in milliseconds."""
+        return int(self.now() * 1000)

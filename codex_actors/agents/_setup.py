@@ -1,0 +1,130 @@
+"""What one turn is run with: its first entries, its tools, and how its requests are made."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping
+from datetime import UTC, datetime, tzinfo
+from functools import partial
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from .. import core
+from ..core import Entry, Gate, Surroundings, Turn
+from ..models import Prompt
+from ..protocol import DangerFullAccess, Settings, TurnContext
+from ..tools import ExecSessions, ToolContext, TurnChanges
+from ..wire import encode_json
+from ._desk import Work
+from ._runner import TurnSetup
+from ._thread import Thread
+
+
+def set_up_turn(work: Work, thread: Thread, sessions: ExecSessions) -> tuple[Turn, TurnSetup]:
+    """Return the turn in its first state, and what to run it with. Not a checkpoint."""
+    equipment = thread.equipment()
+    now = surroundings(thread.settings, thread.services.now())
+    turn = _first_state(work, thread, equipment.toolbox.gates, now)
+    setup = TurnSetup(
+        toolbox=equipment.toolbox,
+        tool_context=_tool_context(work, thread, sessions),
+        prompt=partial(_make_prompt, work, thread, equipment.specs),
+        context_line=_context_line(work.turn_id, thread.settings, now),
+    )
+    thread.told = now
+    return turn, setup
+
+
+def surroundings(settings: Settings, now: float) -> Surroundings:
+    """Return what the model is told of its surroundings.
+
+    Args:
+        settings: The turn's settings.
+        now: Unix time in seconds.
+    """
+    return Surroundings(
+        cwd=settings.cwd,
+        shell=os.path.basename(settings.shell),
+        current_date=datetime.fromtimestamp(now, _zone(settings.timezone)).date().isoformat(),
+        timezone=settings.timezone,
+        approval_policy=settings.approval_policy,
+        sandbox_policy=settings.sandbox_policy or DangerFullAccess(),
+        model=settings.model.slug,
+        developer_instructions=settings.developer_instructions,
+    )
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+def _first_state(work: Work, thread: Thread, gates: Mapping[str, Gate], now: Surroundings) -> Turn:
+    texts = thread.texts
+    told = (
+        core.initial_context(now, texts)
+        if thread.told is None
+        else core.context_updates(thread.told, now, texts)
+    )
+    return Turn(
+        id=work.turn_id,
+        context=tuple(map(Entry, told)),
+        pending=work.entries,
+        gates=gates,
+        max_retries=thread.settings.provider.stream_max_retries,
+        tokens=thread.tokens,
+        limits=thread.limits,
+        marker=Entry(core.aborted_marker(texts)),
+    )
+
+
+def _tool_context(work: Work, thread: Thread, sessions: ExecSessions) -> ToolContext:
+    return ToolContext(
+        settings=thread.settings,
+        thread_id=thread.id,
+        turn_id=work.turn_id,
+        announce=thread.hear,
+        now=thread.services.now,
+        sessions=sessions,
+        changes=TurnChanges(),
+    )
+
+
+def _make_prompt(work: Work, thread: Thread, specs: bytes) -> Prompt:
+    settings = thread.settings
+    model = settings.model
+    summary = settings.summary or model.default_summary
+    return Prompt(
+        model=model.slug,
+        input=thread.history.request_input(),
+        tools=specs,
+        effort=settings.effort or model.default_effort,
+        summary=None if summary == "none" or not model.supports_summary else summary,
+        verbosity=(settings.verbosity or model.default_verbosity)
+        if model.supports_verbosity
+        else None,
+        service_tier=settings.service_tier,
+        output_schema=work.op.output_schema or settings.output_schema,
+        session_id=thread.session_id,
+        thread_id=thread.id,
+        turn_id=work.turn_id,
+        originator=settings.originator,
+        metadata=encode_json(
+            {"session_id": thread.session_id, "thread_id": thread.id, "turn_id": work.turn_id}
+        ),
+    )
+
+
+def _context_line(turn_id: str, settings: Settings, now: Surroundings) -> TurnContext:
+    return TurnContext(
+        turn_id=turn_id,
+        cwd=now.cwd,
+        approval_policy=now.approval_policy,
+        sandbox_policy=now.sandbox_policy,
+        model=now.model,
+        effort=settings.effort,
+        summary=settings.summary or settings.model.default_summary,
+        current_date=now.current_date,
+        timezone=now.timezone,
+    )

@@ -1,0 +1,75 @@
+"""A piece of work given to an agent, as whoever gave it sees it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import final
+
+import attrs
+import trio
+
+from ..actors import Watch
+from ..protocol import Event, TaskId, TaskRecord
+from ._desk import Desk
+from ._feed import TaskFeed
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Progress:
+    """What a task is at, for whoever wonders whether it still lives."""
+
+    idle_seconds: float
+    """Since the task's agent last said anything."""
+    running_tools: tuple[str, ...]
+    """Full names of the tools at work."""
+
+
+@final
+class Task:
+    """One task. It ends in exactly one `codex_actors.protocol.TaskRecord` with an outcome."""
+
+    def __init__(self, feed: TaskFeed, desk: Desk) -> None:
+        self._feed = feed
+        self._desk = desk
+
+    def __repr__(self) -> str:
+        record = self.record.get()
+        return f"<Task {record.id} of {record.path}: {record.outcome or 'unsettled'}>"
+
+    @property
+    def id(self) -> TaskId:
+        """The task's name in the journal."""
+        return self._feed.task_id
+
+    @property
+    def record(self) -> Watch[TaskRecord]:
+        """What is known of the task; its ``outcome`` is None until it ends."""
+        return self._feed.record
+
+    async def wait(self) -> TaskRecord:
+        """Wait until the task has ended, and return how.
+
+        It does not matter when you ask: a task that ended long ago answers at once.
+        Failure and interruption are outcomes, not exceptions.
+
+        Cancellation: ends the waiting; the task goes on.
+        """
+        return await self.record.wait_value(lambda record: record.outcome is not None)
+
+    def events(self) -> AbstractAsyncContextManager[trio.abc.ReceiveChannel[Event]]:
+        """Follow the task: ``async with task.events() as events: async for event in events``.
+
+        The channel has everything from the task's beginning, also what happened before
+        you asked, and ends when the task does. What one reader took, another does not get;
+        to watch all agents of a tree at once, subscribe to the tree.
+
+        Cancellation: loses nothing.
+        """
+        return self._feed.open()
+
+    def progress(self) -> Progress:
+        """What the task is at. A snapshot, not a checkpoint."""
+        run = self._desk.run if self._desk.task_id == self.id else None
+        tools = () if run is None else tuple(map(run.turn.calls.tool, run.turn.calls.running))
+        return Progress(idle_seconds=trio.current_time() - self._feed.last_at, running_tools=tools)

@@ -1,0 +1,170 @@
+"""One agent's memory: its history, its settings, and how both get to disk and to the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import final
+
+import attrs
+
+from ..core import ContextTexts, Entry, Surroundings, flat_events, is_kept
+from ..protocol import (
+    AgentPath,
+    Event,
+    EventLine,
+    EventMsg,
+    ItemCompleted,
+    ItemStarted,
+    RateLimits,
+    Recorded,
+    RolloutPayload,
+    Settings,
+    ThreadId,
+    TokensCounted,
+    TokenUsageInfo,
+    TurnItem,
+    WarningRaised,
+)
+from ..rollout import FlushReport, Recorder
+from ..tools import Toolbox
+from ..wire import encode_json
+from ._history import History
+from ._hub import Hub
+from ._services import AgentServices
+
+
+@final
+@attrs.frozen
+class Equipment:
+    """An agent's tools, and how the model is told of them."""
+
+    toolbox: Toolbox
+    specs: bytes
+
+
+@final
+@attrs.define(eq=False, kw_only=True)
+class Thread:
+    """What one agent knows. Only the agent's own tasks change it."""
+
+    id: ThreadId
+    path: AgentPath
+    session_id: str
+    """The root's thread id."""
+    settings: Settings
+    history: History
+    services: AgentServices
+    recorder: Recorder
+    hub: Hub
+    tokens: TokenUsageInfo = TokenUsageInfo()
+    limits: RateLimits | None = None
+    texts: ContextTexts
+    """The words that the model is told things with."""
+    post: Callable[[EventMsg], None] = attrs.field(init=False)
+    """Where what happens outside the runner is announced; a running turn orders it."""
+    told: Surroundings | None = None
+    """What the model was last told of its surroundings; None: nothing yet."""
+    submission: str = ""
+    """The submission that events answer at the moment."""
+    _unannounced: list[EventMsg] = attrs.field(factory=list)
+    _unflushed: bool = False
+    _sync: bool = False
+    _refused: bool = False
+    _equipment: tuple[Settings, Equipment] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.post = self.tell
+
+    def equipment(self) -> Equipment:
+        """The tools that go with the present settings."""
+        if self._equipment is None or self._equipment[0] is not self.settings:
+            toolbox = self.services.toolbox(self.settings)
+            specs = encode_json(toolbox.specs())
+            self._equipment = self.settings, Equipment(toolbox, specs)
+        return self._equipment[1]
+
+    def hear(self, msg: EventMsg) -> None:
+        """Announce what a tool tells, in the order of the turn if one runs."""
+        self.post(msg)
+
+    def tell(self, msg: EventMsg) -> None:
+        """Announce an event while no turn runs; the rollout has it at the next `settle`."""
+        self.announce(msg)
+        events, self._unannounced = self._unannounced, []
+        self.publish(events)
+
+    def keep(self, payload: RolloutPayload) -> None:
+        """Put a line into the rollout; `settle` gets it to the disk. Not a checkpoint."""
+        self._unflushed = True
+        self.recorder.append(self.id, payload)
+
+    def record(self, entry: Entry, turn_id: str) -> None:
+        """Put an item into history and rollout, and show it. Not a checkpoint."""
+        encoded = self.history.append(entry.item)
+        self.keep(Recorded(entry.item, encoded))
+        if entry.shown is not None:
+            self.complete_item(entry.shown, turn_id)
+
+    def complete_item(self, item: TurnItem, turn_id: str) -> None:
+        """Announce that a visible piece is whole."""
+        self.announce(
+            ItemCompleted(
+                thread_id=self.id,
+                turn_id=turn_id,
+                item=item,
+                completed_at_ms=self.services.now_ms(),
+            )
+        )
+
+    def start_item(self, item: TurnItem, turn_id: str) -> None:
+        """Announce that a visible piece began."""
+        self.announce(
+            ItemStarted(
+                thread_id=self.id,
+                turn_id=turn_id,
+                item=item,
+                started_at_ms=self.services.now_ms(),
+            )
+        )
+
+    def announce(self, msg: EventMsg) -> None:
+        """Queue an event and its flat forms for the next `settle`. Not a checkpoint."""
+        if isinstance(msg, TokensCounted) and msg.info is not None:
+            self.tokens, self.limits = msg.info, msg.rate_limits
+        for event in (msg, *self._flat(msg)):
+            if is_kept(event):
+                self.keep(EventLine(event))
+            self._unannounced.append(event)
+
+    def sync(self) -> None:
+        """Have the next `settle` wait for the disk itself, not only for the kernel."""
+        self._sync = True
+
+    async def settle(self) -> None:
+        """Write what was recorded, then announce what was queued.
+
+        A disk that refuses is announced once; the lines are kept and written later.
+
+        Cancellation: nothing is lost; the next call goes on.
+        """
+        if self._unflushed:
+            report = await self.recorder.flush(sync=self._sync)
+            self._unflushed = self._sync = False
+            self._report(report)
+        events, self._unannounced = self._unannounced, []
+        self.publish(events)
+
+    def publish(self, events: Iterable[EventMsg]) -> None:
+        """Announce events that need no disk. Not a checkpoint."""
+        for msg in events:
+            self.hub.publish(Event(id=self.submission, msg=msg, thread_id=self.id, path=self.path))
+
+    def _flat(self, msg: EventMsg) -> tuple[EventMsg, ...]:
+        return flat_events(msg, raw_reasoning=self.settings.show_raw_agent_reasoning)
+
+    def _report(self, report: FlushReport) -> None:
+        if report.problem is None:
+            self._refused = False
+        elif not self._refused:
+            self._refused = True
+            self._unannounced.insert(0, WarningRaised(report.problem))

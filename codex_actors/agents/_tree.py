@@ -1,0 +1,240 @@
+"""A tree of agents, and the scope it lives in."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Any, final
+
+import attrs
+import trio
+
+from ..actors import (
+    ActorRef,
+    ActorTerminated,
+    Broadcast,
+    ChildSpec,
+    CloseReport,
+    Lagged,
+    ReplyPort,
+    Supervisor,
+    Watch,
+    WatchCell,
+)
+from ..core import Entry
+from ..protocol import (
+    ROOT,
+    AgentStatus,
+    Event,
+    InjectItems,
+    Op,
+    Overrides,
+    OverrideSettings,
+    Settings,
+    Steer,
+    Submission,
+    TaskFailed,
+    TaskId,
+    TaskOutcome,
+    TaskRecord,
+    TextInput,
+    ThreadId,
+    UserInput,
+    UserTurn,
+    Verdict,
+)
+from ..rollout import Journal
+from ._agent import AgentWorld, agent
+from ._desk import Desk, Envelope, Work
+from ._errors import NoSuchAgent, RootExists
+from ._feed import TaskFeed
+from ._handle import AgentHandle
+from ._hub import Hub
+from ._input import prepare_input
+from ._overrides import apply_overrides, check_sandbox
+from ._services import AgentServices
+from ._spec import AgentSpec
+from ._stamp import stamp
+from ._task import Task
+from ._thread import Thread
+
+
+@final
+@attrs.frozen(kw_only=True)
+class AgentSnapshot:
+    """One agent, for people to look at."""
+
+    path: str
+    thread_id: str
+    status: AgentStatus
+    running_tools: tuple[str, ...]
+    total_tokens: int
+
+
+@final
+@attrs.define(eq=False, kw_only=True)
+class AgentTree:
+    """A root agent and all below it. Made by `open_agents`."""
+
+    settings: Settings
+    services: AgentServices
+    journal: Journal
+    _supervisor: Supervisor
+    _hub: Hub
+    _broadcast: Broadcast[Event]
+    _load: Callable[[Desk, AgentSpec], Awaitable[Thread]]
+    _desks: dict[ThreadId, Desk] = attrs.field(factory=dict)
+    _refs: dict[ThreadId, ActorRef[Envelope]] = attrs.field(factory=dict)
+
+    async def spawn(self, spec: AgentSpec = AgentSpec()) -> AgentHandle:
+        """Start the tree's root agent.
+
+        Raises:
+            RootExists: if the tree has its root.
+            SandboxUnavailable: if its commands cannot be confined as they should be.
+            ThreadNotFound: if ``spec.resume`` names no thread.
+            JournalError: if the disk refuses to hold the journal.
+
+        Cancellation: no agent was started.
+        """
+        if self._desks:
+            raise RootExists
+        settings = apply_overrides(self.settings, spec.overrides)
+        if spec.instructions is not None:
+            settings = attrs.evolve(settings, developer_instructions=spec.instructions)
+        check_sandbox(settings.sandbox_policy)
+        thread_id = ThreadId(spec.resume or self.services.new_id())
+        desk = Desk(path=ROOT, thread_id=thread_id, settings=settings)
+        return await self._start(desk, spec)
+
+    def agent(self, name: str) -> AgentHandle:
+        """Find an agent by its path or its thread id.
+
+        Raises:
+            NoSuchAgent: if there is none.
+        """
+        for desk in self._desks.values():
+            if name in (desk.path.text, desk.thread_id):
+                return AgentHandle(self, desk)
+        raise NoSuchAgent(name)
+
+    def events(
+        self, max_buffer_size: float = 1024
+    ) -> AbstractAsyncContextManager[trio.abc.ReceiveChannel[Event | Lagged]]:
+        """Follow all agents from now on: ``async with tree.events() as events``.
+
+        Args:
+            max_buffer_size: Events that may wait unread. Who is slower finds a
+                `codex_actors.actors.Lagged` in the place of what was lost; the rollouts
+                have it, and `snapshot` says where things stand.
+        """
+        return self._broadcast.subscribe(max_buffer_size)
+
+    def status(self, thread_id: ThreadId) -> Watch[AgentStatus]:
+        """What an agent is doing."""
+        return self._hub.status(thread_id)
+
+    def snapshot(self) -> tuple[AgentSnapshot, ...]:
+        """Every agent and what it is doing, in the order they were made."""
+        return tuple(map(self._snapshot, self._desks.values()))
+
+    def _snapshot(self, desk: Desk) -> AgentSnapshot:
+        calls = None if desk.run is None else desk.run.turn.calls
+        return AgentSnapshot(
+            path=desk.path.text,
+            thread_id=desk.thread_id,
+            status=self.status(desk.thread_id).get(),
+            running_tools=() if calls is None else tuple(map(calls.tool, calls.running)),
+            total_tokens=desk.tokens.total_token_usage.total_tokens,
+        )
+
+    async def _start(self, desk: Desk, spec: AgentSpec) -> AgentHandle:
+        world = AgentWorld(
+            desk=desk,
+            load=partial(self._load, desk, spec),
+            settle=self._settle,
+            records=records_folder(self.settings),
+        )
+        child = ChildSpec(
+            name=desk.path.name, behavior=agent(world), restart=spec.restart, grace=spec.grace
+        )
+        self._desks[desk.thread_id] = desk
+        try:
+            self._refs[desk.thread_id] = await self._supervisor.start(child)
+        except BaseException:
+            del self._desks[desk.thread_id]
+            raise
+        return AgentHandle(self, desk)
+
+    # What handles ask for; `AgentHandle` documents it.
+
+    async def assign(
+        self, desk: Desk, items: tuple[UserInput, ...], overrides: Overrides, schema: Any
+    ) -> Task:
+        op = UserTurn(items=items, overrides=overrides, output_schema=schema)
+        entries = await self._prepare(op)
+        record = self._record(desk, items)
+        feed = TaskFeed(record.id, desk.thread_id, WatchCell(record))
+        self._hub.add_feed(feed)
+        await self.journal.assign(record)
+        try:
+            await self._ask(desk, op, entries, record.id)
+        except ActorTerminated:
+            await self._finish(record.id, TaskFailed("the agent has ended"))
+            raise
+        return Task(feed, desk)
+
+    async def submit(self, desk: Desk, op: Op) -> Verdict:
+        return await self._ask(desk, op, await self._prepare(op), None)
+
+    async def interrupt(self, desk: Desk, by: str) -> None:
+        desk.interrupt(by)
+        await desk.busy.wait_value(lambda busy: not busy)
+
+    async def close(self, desk: Desk) -> CloseReport:
+        return await self._supervisor.stop(self._refs[desk.thread_id])
+
+    async def _ask(
+        self, desk: Desk, op: Op, entries: tuple[Entry, ...], task_id: TaskId | None
+    ) -> Verdict:
+        submission = Submission(task_id or self.services.new_id(), op)
+
+        def envelope(port: ReplyPort[Verdict]) -> Envelope:
+            return Envelope(submission=submission, entries=entries, task_id=task_id, reply=port)
+
+        return await self._refs[desk.thread_id].ask(envelope)
+
+    async def _prepare(self, op: Op) -> tuple[Entry, ...]:
+        match op:
+            case UserTurn(items=items, overrides=overrides):
+                _check_overrides(overrides)
+                return await prepare_input(items, new_id=self.services.new_id)
+            case Steer(items=items):
+                return await prepare_input(items, new_id=self.services.new_id)
+            case OverrideSettings(overrides):
+                _check_overrides(overrides)
+            case InjectItems(()):
+                raise EmptyInput
+        await trio.lowlevel.checkpoint()
+        return ()
+
+    def _record(self, desk: Desk, items: tuple[UserInput, ...]) -> TaskRecord:
+        name = self.services.new_id()
+        return TaskRecord(
+            id=TaskId(name),
+            thread_id=desk.thread_id,
+            path=desk.path,
+            text="\n".join(i.text for i in items if isinstance(i, TextInput)),
+            assigned_at=stamp(self.services.now()),
+            turn_id=name,
+        )
+
+    async def _settle(self, work: Work, outcome: TaskOutcome) -> None:
+        if work.task_id is None:
+            await trio.lowlevel.checkpoint()
+        else:
+            await self._finish(work.task_id, outcome)
+
+    async def _finish(self, task_id: TaskId, outcome: TaskOutcome) -> None:
+        self._hub.settle(await self.journal.settle(task_id, outcome))

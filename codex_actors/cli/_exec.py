@@ -1,0 +1,125 @@
+"""`codex-actors exec`: one agent, from the prompt to its last word."""
+
+from __future__ import annotations
+
+import math
+import signal
+from collections.abc import AsyncIterable, Callable
+from pathlib import Path
+from typing import Any, Final, final
+
+import attrs
+import trio
+
+from ..actors import Lagged
+from ..agents import AgentHandle, AgentSpec, Task, open_agents
+from ..config import Loaded
+from ..protocol import (
+    Event,
+    EventMsg,
+    LocalImageInput,
+    TaskCompleted,
+    TaskRecord,
+    TextInput,
+    TurnAborted,
+    TurnCompleted,
+    UserInput,
+    WarningRaised,
+)
+from ._parser import ExecOptions
+
+FAILED: Final = 1
+INTERRUPTED_TWICE: Final = 130
+"""Exit status after a second Ctrl-C: 128 and the signal's number, as shells say it."""
+TERMINATED: Final = 143
+"""Exit status after SIGTERM, in the same way."""
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Job:
+    """Everything that a run of `exec` starts from."""
+
+    options: ExecOptions
+    loaded: Loaded
+    prompt: str
+    resume: str | None = None
+    """Id of the thread to go on with."""
+    schema: Any = None
+    """JSON schema that the last message must satisfy."""
+    show: Callable[[EventMsg], None]
+    """Prints an event, if it is worth it."""
+
+
+async def run_exec(job: Job) -> tuple[int, str | None]:
+    """Run one agent to the end of its task.
+
+    Ctrl-C ends the turn in order; a second one ends the program at once, but for what is
+    left running. SIGTERM shuts down in order.
+
+    Returns:
+        The exit status and the agent's last message.
+
+    Raises:
+        CodexActorsError: if it could not begin.
+    """
+    run = _Run(job)
+    async with trio.open_nursery() as nursery:
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            nursery.start_soon(run.watch, signals, nursery)
+            await run.go()
+            nursery.cancel_scope.cancel(reason="the task is over")
+    return run.status, run.message
+
+
+@final
+class _Run:
+    def __init__(self, job: Job) -> None:
+        self.status = FAILED
+        self.message: str | None = None
+        self._job = job
+        self._root: AgentHandle | None = None
+        self._signals: list[int] = []
+
+    async def go(self) -> None:
+        """Run the job to its end."""
+        async with open_agents(self._job.loaded.settings) as tree:
+            async with tree.events(math.inf) as events:
+                root = self._root = await tree.spawn(AgentSpec(resume=self._job.resume))
+                for warning in self._job.loaded.warnings:
+                    self._job.show(WarningRaised(warning))
+                task = await root.assign(self._input(), output_schema=self._job.schema)
+                await self._follow(events, task)
+            self._conclude(await task.wait())
+            await root.close()
+
+    def _input(self) -> tuple[UserInput, ...]:
+        pictures = (str(Path(path).absolute()) for path in self._job.options.images)
+        return (*map(LocalImageInput, pictures), TextInput(self._job.prompt))
+
+    async def _follow(self, events: trio.abc.ReceiveChannel[Event | Lagged], task: Task) -> None:
+        """Show what happens until the task's turn has ended."""
+        async for event in events:
+            if isinstance(event, Lagged):
+                continue
+            self._job.show(event.msg)
+            over = isinstance(event.msg, TurnCompleted | TurnAborted)
+            if over and event.id == task.record.get().turn_id:
+                return
+
+    def _conclude(self, record: TaskRecord) -> None:
+        if isinstance(record.outcome, TaskCompleted):
+            self.message = record.outcome.message
+            self.status = 0
+        if signal.SIGTERM in self._signals:
+            self.status = TERMINATED
+
+    async def watch(self, signals: AsyncIterable[int], nursery: trio.Nursery) -> None:
+        """Obey the signals that a person or a supervisor of the program sends."""
+        async for number in signals:
+            self._signals.append(number)
+            if self._root is None or self._signals.count(signal.SIGINT) > 1:
+                self.status = INTERRUPTED_TWICE if number == signal.SIGINT else TERMINATED
+                nursery.cancel_scope.cancel(reason="asked to stop at once")
+                return
+            nursery.start_soon(self._root.interrupt)

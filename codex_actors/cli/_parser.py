@@ -1,0 +1,147 @@
+"""The words of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Final, Literal, final
+
+import attrs
+
+from .._version import __version__
+
+MODES: Final = ("read-only", "workspace-write", "danger-full-access")
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ExecOptions:
+    """What `codex-actors exec` was asked to do."""
+
+    prompt: str | None
+    """None: read it from the standard input."""
+    resume: str | None = None
+    """Id of the thread to go on with."""
+    resume_last: bool = False
+    everywhere: bool = False
+    """With ``resume_last``: whichever directory the thread worked in."""
+    model: str | None = None
+    sandbox: str | None = None
+    directory: str | None = None
+    overrides: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    skip_git_repo_check: bool = False
+    ephemeral: bool = False
+    json: bool = False
+    output_last_message: str | None = None
+    output_schema: str | None = None
+    color: Literal["always", "never", "auto"] = "auto"
+
+
+def parse(argv: Sequence[str]) -> ExecOptions:
+    """Parse the arguments of the program.
+
+    Raises:
+        SystemExit: after help or version, or with status 2 and a message if they are wrong.
+    """
+    parser = _parser()
+    given = parser.parse_args(argv)
+    resume, last, prompt = _words(given.exec_parser, given.words, given)
+    return ExecOptions(
+        prompt=None if prompt == "-" else prompt,
+        resume=resume,
+        resume_last=last,
+        everywhere=given.all,
+        model=given.model,
+        sandbox="danger-full-access" if given.bypass else given.sandbox,
+        directory=given.cd,
+        overrides=tuple(given.config),
+        images=tuple(path for paths in given.image for path in paths.split(",")),
+        skip_git_repo_check=given.skip_git_repo_check,
+        ephemeral=given.ephemeral,
+        json=given.json,
+        output_last_message=given.output_last_message,
+        output_schema=given.output_schema,
+        color=given.color,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="codex-actors",
+        description="Supervised trees of coding agents.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"codex-actors {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    run = commands.add_parser(
+        "exec",
+        help="run one agent to the end of its task",
+        description="Run one agent to the end of its task.",
+        epilog="exec resume ID [PROMPT] and exec resume --last [PROMPT] go on with a thread.",
+        allow_abbrev=False,
+    )
+    run.set_defaults(exec_parser=run)
+    _add_options(run)
+    return parser
+
+
+def _add_options(run: argparse.ArgumentParser) -> None:
+    add = run.add_argument
+    add("words", nargs="*", metavar="PROMPT", help="what to do; '-' or nothing: read stdin")
+    add("-m", "--model", help="the model to ask")
+    add("-s", "--sandbox", choices=MODES, help="what commands may touch")
+    add("-C", "--cd", metavar="DIR", help="the directory to work in")
+    add(
+        "-c",
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key of config.toml; the value is TOML, or else a plain string",
+    )
+    add(
+        "-i",
+        "--image",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="show the model a picture",
+    )
+    add("--last", action="store_true", help="with resume: the newest thread of this directory")
+    add("--all", action="store_true", help="with --last: the newest thread of any directory")
+    add("--skip-git-repo-check", action="store_true", help="work outside a git repository, too")
+    add("--ephemeral", action="store_true", help="write nothing to the home directory")
+    add("--json", "--experimental-json", action="store_true", help="print events as JSON lines")
+    add("-o", "--output-last-message", metavar="FILE", help="write the last message to a file")
+    add("--output-schema", metavar="FILE", help="JSON schema that the last message must satisfy")
+    add("--color", choices=("always", "never", "auto"), default="auto", help="colours in the log")
+    add(
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--yolo",
+        dest="bypass",
+        action="store_true",
+        help="the same as -s danger-full-access",
+    )
+
+
+def _words(
+    parser: argparse.ArgumentParser, words: list[str], given: argparse.Namespace
+) -> tuple[str | None, bool, str | None]:
+    """Return which thread to resume, whether it is the last one, and the prompt."""
+    if words[:1] != ["resume"]:
+        if given.last:
+            parser.error("--last goes with resume: exec resume --last [PROMPT]")
+        return None, False, _prompt(parser, words)
+    rest = words[1:]
+    if given.last:
+        return None, True, _prompt(parser, rest)
+    if not rest:
+        parser.error("resume takes the id of a thread, or --last")
+    return rest[0], False, _prompt(parser, rest[1:])
+
+
+def _prompt(parser: argparse.ArgumentParser, words: list[str]) -> str | None:
+    if len(words) > 1:
+        parser.error(f"the prompt is one argument; quote it: {' '.join(words)!r}")
+    return words[0] if words else None

@@ -1,0 +1,137 @@
+"""What the model is told of its surroundings: all at first, then what has changed.
+
+The order and the roles are the reference's: one developer message with the rules, one
+user message with the environment. Held by tests/core/test_context.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+from xml.sax.saxutils import escape
+
+import attrs
+
+from ..protocol import (
+    ApprovalPolicy,
+    DangerFullAccess,
+    InputText,
+    Message,
+    SandboxPolicy,
+    developer_message,
+)
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Surroundings:
+    """Everything about an agent's surroundings that its model is told."""
+
+    cwd: str
+    shell: str
+    """The shell's name, such as ``bash``."""
+    current_date: str
+    """``YYYY-MM-DD``, where the user is."""
+    timezone: str
+    approval_policy: ApprovalPolicy
+    sandbox_policy: SandboxPolicy
+    model: str
+    developer_instructions: str | None = None
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ContextTexts:
+    """The words that the context is made with; loaded at the edge, passed in as values."""
+
+    sandbox: Mapping[str, str]
+    """By sandbox mode."""
+    approval: Mapping[str, str]
+    """By approval policy; ``granular`` for all policies that are no word."""
+    model_switched: str
+    aborted: str
+
+
+def initial_context(now: Surroundings, texts: ContextTexts) -> tuple[Message, ...]:
+    """Return the messages that come before the first user message."""
+    rules = [_permissions(now, texts)]
+    if now.developer_instructions:
+        rules.append(now.developer_instructions)
+    return developer_message(*rules), _environment(_facts(now), _filesystem(now))
+
+
+def context_updates(
+    before: Surroundings, now: Surroundings, texts: ContextTexts
+) -> tuple[Message, ...]:
+    """Return the messages that say what has changed since the model was last told."""
+    rules: list[str] = []
+    if before.model != now.model:
+        rules.append(f"<model_switch>\n{texts.model_switched}\n</model_switch>")
+    if _policies(before) != _policies(now):
+        rules.append(_permissions(now, texts))
+    if now.developer_instructions and before.developer_instructions != now.developer_instructions:
+        rules.append(now.developer_instructions)
+    old = _facts(before)
+    changed = {key: value for key, value in _facts(now).items() if old[key] != value}
+    moved = _filesystem(now) if _filesystem(before) != _filesystem(now) else ""
+    told = (developer_message(*rules),) if rules else ()
+    return (*told, _environment(changed, moved)) if changed or moved else told
+
+
+def aborted_marker(texts: ContextTexts) -> Message:
+    """Return what the model finds in its history after an interrupted turn."""
+    return _user(f"<turn_aborted>\n{texts.aborted}\n</turn_aborted>")
+
+
+def _policies(of: Surroundings) -> tuple[SandboxPolicy, ApprovalPolicy]:
+    return of.sandbox_policy, of.approval_policy
+
+
+def _permissions(of: Surroundings, texts: ContextTexts) -> str:
+    asking = of.approval_policy if isinstance(of.approval_policy, str) else "granular"
+    sandbox = texts.sandbox[sandbox_mode(of.sandbox_policy)]
+    return (
+        f"<permissions instructions>\n{sandbox}\n{texts.approval[asking]}\n</permissions"
+        " instructions>"
+    )
+
+
+def sandbox_mode(policy: SandboxPolicy) -> str:
+    """The policy's name, as config and the model know it."""
+    return {
+        "DangerFullAccess": "danger-full-access",
+        "ReadOnly": "read-only",
+        "ExternalSandbox": "external-sandbox",
+        "WorkspaceWrite": "workspace-write",
+    }[type(policy).__name__]
+
+
+def _facts(of: Surroundings) -> dict[str, str]:
+    return {
+        "cwd": of.cwd,
+        "shell": of.shell,
+        "current_date": of.current_date,
+        "timezone": of.timezone,
+    }
+
+
+def _filesystem(of: Surroundings) -> str:
+    if not isinstance(of.sandbox_policy, DangerFullAccess):
+        return ""
+    return (
+        f"  <filesystem><workspace_roots><root>{escape(of.cwd)}</root></workspace_roots>"
+        '<permission_profile type="disabled"><file_system type="unrestricted" />'
+        "</permission_profile></filesystem>"
+    )
+
+
+def _environment(facts: Mapping[str, str], filesystem: str) -> Message:
+    lines = [f"  <{key}>{escape(value)}</{key}>" for key, value in facts.items()]
+    if filesystem:
+        lines.append(filesystem)
+    body = "\n".join(lines)
+    return _user(f"<environment_context>\n{body}\n</environment_context>")
+
+
+def _user(text: str) -> Message:
+    return Message(role="user", content=(InputText(text),))

@@ -1,0 +1,169 @@
+"""How people are shown what happens: turn items, and the flat events that go with them.
+
+Each item event is followed by the flat events that say the same; older programs read
+only those, and the rollout keeps only those (``history_mode`` legacy).
+
+Held by tests/core/test_shown.py.
+"""
+
+from __future__ import annotations
+
+from ..protocol import (
+    AgentMessageItem,
+    AgentMessageRecorded,
+    CommandBegan,
+    CommandEnded,
+    CommandItem,
+    EventMsg,
+    FileChangeItem,
+    ImageInput,
+    ImageViewed,
+    ImageViewItem,
+    Item,
+    ItemCompleted,
+    ItemStarted,
+    LocalImageInput,
+    Message,
+    PatchBegan,
+    PatchEnded,
+    RawReasoningRecorded,
+    Reasoning,
+    ReasoningItem,
+    ReasoningRecorded,
+    SettingsApplied,
+    TextInput,
+    TokensCounted,
+    TurnAborted,
+    TurnCompleted,
+    TurnItem,
+    TurnStarted,
+    UserMessageItem,
+    UserMessageRecorded,
+)
+
+_KEPT = (
+    AgentMessageRecorded,
+    PatchEnded,
+    RawReasoningRecorded,
+    ReasoningRecorded,
+    SettingsApplied,
+    TokensCounted,
+    TurnAborted,
+    TurnCompleted,
+    TurnStarted,
+    UserMessageRecorded,
+)
+
+
+def is_kept(event: EventMsg) -> bool:
+    """Whether the rollout keeps the event."""
+    return isinstance(event, _KEPT)
+
+
+def shown_as(item: Item, item_id: str) -> TurnItem | None:
+    """Return how an item of the model is shown; None if it is not.
+
+    Args:
+        item: An item as the model made it.
+        item_id: Its id, for models that give none.
+    """
+    match item:
+        case Message(role="assistant"):
+            return AgentMessageItem(id=item.id or item_id, text=item.text, phase=item.phase)
+        case Reasoning():
+            return ReasoningItem(
+                id=item.id or item_id, summary_text=item.summary, raw_content=item.content
+            )
+    return None
+
+
+def flat_events(event: EventMsg, *, raw_reasoning: bool = False) -> tuple[EventMsg, ...]:
+    """Return the flat events that say the same as an item event.
+
+    Args:
+        event: Any event; all but item events have no flat form.
+        raw_reasoning: Whether the model's raw thoughts are shown.
+    """
+    match event:
+        case ItemStarted(item=CommandItem() as item):
+            return (_began(item, event),)
+        case ItemStarted(item=FileChangeItem() as item):
+            return (_patch_began(item, event),)
+        case ItemCompleted(item=item):
+            return _completed(item, event, raw_reasoning)
+    return ()
+
+
+def _completed(item: TurnItem, event: ItemCompleted, raw: bool) -> tuple[EventMsg, ...]:  # noqa: FBT001
+    match item:
+        case UserMessageItem():
+            return (_user_message(item),)
+        case AgentMessageItem():
+            return (AgentMessageRecorded(item.text, item.phase),)
+        case ReasoningItem():
+            told = tuple(map(ReasoningRecorded, item.summary_text))
+            return told + tuple(map(RawReasoningRecorded, item.raw_content if raw else ()))
+        case CommandItem():
+            return (_ended(item, event),)
+        case FileChangeItem():
+            return (_patch_ended(item, event),)
+        case ImageViewItem():
+            return (ImageViewed(item.id, item.path),)
+    return ()
+
+
+def _user_message(item: UserMessageItem) -> UserMessageRecorded:
+    return UserMessageRecorded(
+        message="".join(i.text for i in item.content if isinstance(i, TextInput)),
+        images=tuple(i.image_url for i in item.content if isinstance(i, ImageInput)),
+        local_images=tuple(i.path for i in item.content if isinstance(i, LocalImageInput)),
+    )
+
+
+def _began(item: CommandItem, event: ItemStarted) -> CommandBegan:
+    return CommandBegan(
+        call_id=item.id,
+        turn_id=event.turn_id,
+        command=item.command,
+        cwd=item.cwd,
+        source=item.source,
+        process_id=item.process_id,
+        started_at_ms=event.started_at_ms,
+    )
+
+
+def _ended(item: CommandItem, event: ItemCompleted) -> CommandEnded:
+    return CommandEnded(
+        call_id=item.id,
+        turn_id=event.turn_id,
+        command=item.command,
+        cwd=item.cwd,
+        aggregated_output=item.aggregated_output or "",
+        exit_code=-1 if item.exit_code is None else item.exit_code,
+        duration=item.duration or 0.0,
+        status="completed" if item.status == "completed" else "failed",
+        source=item.source,
+        process_id=item.process_id,
+        completed_at_ms=event.completed_at_ms,
+    )
+
+
+def _patch_began(item: FileChangeItem, event: ItemStarted) -> PatchBegan:
+    return PatchBegan(
+        call_id=item.id,
+        turn_id=event.turn_id,
+        auto_approved=bool(item.auto_approved),
+        changes=item.changes,
+    )
+
+
+def _patch_ended(item: FileChangeItem, event: ItemCompleted) -> PatchEnded:
+    return PatchEnded(
+        call_id=item.id,
+        turn_id=event.turn_id,
+        stdout=item.stdout or "",
+        stderr=item.stderr or "",
+        success=item.status == "completed",
+        changes=item.changes,
+        status="completed" if item.status == "completed" else "failed",
+    )
