@@ -122,8 +122,9 @@ class Child:
 
     def kill(self, reason: str) -> None:
         """Stop it without asking."""
-        self.ask(trio.current_time())
+        # In this order: a closed mailbox would end a waiting behavior as if it were asked.
         self._scope.cancel(reason=reason)
+        self.ask(trio.current_time())
 
     def hold(self, reason: str) -> None:
         """Bring its incarnation down, to be brought up again by `resume`."""

@@ -201,8 +201,7 @@ class Supervisor:
     def _escalate(self, child: Child) -> Exception:
         """Return what ends the nursery; `_leaving` makes the one error of it."""
         self._closing = True
-        if self._crash is None:
-            self._crash = self._exceeded(child)
+        self._crash = self._exceeded(child)
         return child.crash or self._exceeded(child)
 
     def _exceeded(self, child: Child) -> RestartLimitExceeded:
