@@ -11,13 +11,20 @@ Invariant, held by ``tests/core/test_patch.py``: any text parses or raises `Patc
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import Literal, TypeAlias, final
 
 import attrs
 
 from .._errors import CodexActorsError
+from ._patch_shell import (
+    ShellPatch as ShellPatch,
+)
+from ._patch_shell import (
+    find_shell_patch as find_shell_patch,
+)
+from ._patch_shell import (
+    heredoc_body,
+)
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"
@@ -136,17 +143,6 @@ class Patch:
     """Which of several machines the patch is for, when it says so."""
 
 
-@final
-@attrs.frozen
-class ShellPatch:
-    """A patch inside a shell command."""
-
-    patch: str
-    """Its text, not parsed."""
-    directory: str | None = None
-    """Where the command changes to first."""
-
-
 def parse_patch(text: str) -> Patch:
     """Return the hunks of a patch.
 
@@ -161,53 +157,10 @@ def parse_patch(text: str) -> Patch:
     return Patch(tuple(hunks), environment)
 
 
-def find_shell_patch(words: Sequence[str]) -> ShellPatch | None:
-    """Return the patch that a command applies, or None if it does anything else as well.
-
-    Recognised are ``apply_patch PATCH`` and a shell with ``-c`` or ``-lc`` whose whole script is
-    ``apply_patch`` with a here-document, after an optional ``cd DIR &&``. The here-document is
-    taken literally even where a shell would expand it.
-    """
-    match words:
-        case ["apply_patch" | "applypatch", patch]:
-            return ShellPatch(patch)
-        case [shell, "-c" | "-lc", script] if shell.rpartition("/")[2] in _SHELLS:
-            return _in_script(script)
-        case _:
-            return None
-
-
-_SHELLS = frozenset({"bash", "sh", "zsh"})
-_HEREDOC = re.compile(r"<<\s*(['\"]?)(\w+)\1[ \t]*\n")
-_COMMAND = re.compile(
-    r"""\s*(?:cd[ \t]+(?:'([^'\n]+)'|"([^"\n$`\\]+)"|([^\s'"$`\\;&|<>(){}*?\[\]!#~-][^\s'"$`\\;&|<>(){}*?\[\]!#]*))"""
-    r"""[ \t]*&&\s*)?(?:apply_patch|applypatch)[ \t]*"""
-)
-
-
-def _in_script(script: str) -> ShellPatch | None:
-    command = _COMMAND.match(script)
-    if command is None:
-        return None
-    body = _heredoc_body(script[command.end() :])
-    if body is None:
-        return None
-    return ShellPatch(body, command[1] or command[2] or command[3])
-
-
-def _heredoc_body(text: str) -> str | None:
-    """Return what is inside ``text`` if it is one here-document and nothing else."""
-    start = _HEREDOC.match(text)
-    if start is None:
-        return None
-    body, found, rest = f"\n{text[start.end() :]}\n".partition(f"\n{start[2]}\n")
-    return body.removeprefix("\n") if found and not rest.strip() else None
-
-
 def _envelope(text: str) -> list[str]:
     """Return the lines of a patch without what may be wrapped around them."""
     text = text.strip()
-    inner = _heredoc_body(text)
+    inner = heredoc_body(text)
     lines = (text if inner is None else inner.strip()).split("\n")
     lines = [line.removesuffix("\r") for line in lines]
     if lines[0].strip() != BEGIN:

@@ -98,17 +98,18 @@ class SseDecoder:
         if self._pending:
             across = data.startswith(b"\n") and self._pending[-1].endswith(b"\n")
             if not across and b"\n\n" not in data:
-                self._keep(data)
+                if data:
+                    self._keep(data)
                 return []
             data = b"".join([*self._pending, data])
             self._pending, self._pending_size = [], 0
-        *blocks, rest = data.split(b"\n\n")
-        self._keep(rest)
+        blocks = data.split(b"\n\n")
+        rest = blocks.pop()
+        if rest:
+            self._keep(rest)
         return blocks
 
     def _keep(self, piece: bytes) -> None:
-        if not piece:
-            return
         self._pending.append(piece)
         self._pending_size += len(piece)
         if self._pending_size > self.max_event_bytes + 1:  # 1: half of the blank line
@@ -122,16 +123,11 @@ class SseDecoder:
 
 
 def _parse(block: bytes) -> ServerSentEvent | None:
-    if block.startswith(b"event: "):
-        name, found, data = block[7:].partition(b"\ndata: ")
-        if found and b"\n" not in name and b"\n" not in data:
-            return ServerSentEvent(name or b"message", data)
-    return _parse_lines(block)
-
-
-def _parse_lines(block: bytes) -> ServerSentEvent | None:
+    lines = block.split(b"\n")
+    if len(lines) == 2 and lines[0][:7] == b"event: " and lines[1][:6] == b"data: ":
+        return ServerSentEvent(lines[0][7:] or b"message", lines[1][6:])
     event, data = b"", []
-    for line in block.split(b"\n"):
+    for line in lines:
         field, _, value = line.partition(b":")
         if field == b"event":
             event = value.removeprefix(b" ")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from codex_actors.core import _patch_match
@@ -17,14 +17,13 @@ from codex_actors.core._patch import (
     Patch,
     PatchError,
     RemoveFile,
-    ShellPatch,
     UpdateHunk,
     WriteFile,
-    find_shell_patch,
     parse_patch,
 )
 from codex_actors.core._patch_apply import PatchResult, apply_patch
 from codex_actors.core._patch_match import make_patch
+from codex_actors.core._patch_shell import ShellPatch, find_shell_patch
 from codex_actors.protocol._changes import AddFile, DeleteFile, UpdateFile
 
 
@@ -455,7 +454,7 @@ def stripping(path: str, old: str, new: str) -> str:
 
 @pytest.mark.parametrize("wrong", [without_context, without_blank_lines, stripping])
 def test_the_round_trip_has_teeth(wrong: Callable[[str, str, str], str]) -> None:
-    @settings(report_multiple_bugs=False, derandomize=True)
+    @settings(derandomize=True, phases=[Phase.generate])
     @given(LINES, LINES)
     def law(old: list[str], new: list[str]) -> None:
         check_round_trip(wrong, joined(old), joined(new))
@@ -489,8 +488,8 @@ def test_any_words_are_a_command(words: list[str]) -> None:
 
 
 def test_large_files_are_searched_by_the_string_search() -> None:
-    """Five megabytes of the worst kind: every line matches all but the last of a long chunk."""
-    text = "same\n" * 1_000_000 + "end\n"
+    """The worst kind of text: each of its lines matches all but the last of a long chunk."""
+    text = "same\n" * 200_000 + "end\n"
     chunk = ["@@", *[" same"] * 1000, "-end", "+END"]
 
     assert text.replace("end", "END") == edited(text, *chunk)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from codex_actors.core._retry import LONGEST_SERVER_DELAY, Retry, parse_retry_delay
@@ -122,7 +122,7 @@ def uncapped(retry: Retry, delay: float | None, jitter: float) -> tuple[float, R
 
 @pytest.mark.parametrize("wrong", [one_too_many, impatient, uncapped])
 def test_the_laws_have_teeth(wrong: Step) -> None:
-    @settings(report_multiple_bugs=False, derandomize=True)
+    @settings(derandomize=True, phases=[Phase.generate])
     @given(st.integers(0, 20), FAILURES)
     def law(retries: int, failures: list[tuple[float | None, float]]) -> None:
         check_laws(wrong, retries, failures)
