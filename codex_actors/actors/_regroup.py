@@ -93,7 +93,7 @@ async def _wait_down(child: Child) -> None:
 
 async def _bring_up(child: Child) -> None:
     """Let ``child`` go on, and wait until it runs, or has failed to."""
-    if child.stopping or not child.pausing:
+    if not child.pausing:
         return
     child.held = False
     child.settled = settled = trio.Event()

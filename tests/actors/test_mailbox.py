@@ -281,3 +281,15 @@ async def test_clean_up_raises_nothing(autojump_clock: trio.testing.MockClock) -
 
     assert report.exit == Exit("killed", failures=(error,))
     assert report.failures == (error,)
+
+
+async def test_a_restricted_address_needs_no_class() -> None:
+    """mypy holds it: narrowing is accepted, and widening is an error that is expected."""
+    async with open_supervisor() as supervisor:
+        ref = await supervisor.start(ChildSpec(name="counter", behavior=counter))
+        narrow: ActorRef[Add] = ref
+        wide: ActorRef[Add | Total | str] = ref  # type: ignore[assignment]
+        await narrow.send(Add(1))
+
+        assert wide == narrow
+        assert await ref.ask(Total) == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from random import Random
+
 import attrs
 import pytest
 import trio
@@ -9,10 +12,12 @@ import trio.testing
 
 from codex_actors.actors import (
     ActorRef,
+    ActorTerminated,
     ChildSpec,
     Exit,
     Mailbox,
     Restart,
+    RestartLimit,
     RestartLimitExceeded,
     Strategy,
     Supervisor,
@@ -162,6 +167,32 @@ async def test_a_start_up_that_fails_on_the_way_up_brings_them_down_again(
         assert {ref.status.get() for ref in refs.values()} == {"running"}
 
 
+async def test_one_that_is_still_starting_again_is_brought_down_as_well(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It is cancelled in its start-up, and begins anew after the older one."""
+
+    async def slow(mailbox: Mailbox[str], *, task_status: trio.TaskStatus[None]) -> None:
+        begun.append(trio.current_time())
+        await trio.sleep(3)
+        task_status.started()
+        async for _ in mailbox:
+            pass
+
+    begun: list[float] = []
+    async with open_supervisor(strategy=Strategy.ONE_FOR_ALL) as supervisor:
+        family = Family(supervisor)
+        older = await family.start("older")
+        ref = await supervisor.start(ChildSpec(name="slow", behavior=slow))
+        await older.send("crash")
+        await trio.sleep(2)
+        await older.send("crash")
+        await trio.sleep(20)
+
+        assert begun == [0, 4, 7]
+        assert ref.status.get() == "running"
+
+
 async def test_all_may_crash_at_once(autojump_clock: trio.testing.MockClock) -> None:
     for strategy in Strategy:
         async with open_supervisor(strategy=strategy) as supervisor:
@@ -209,7 +240,8 @@ async def test_one_that_is_done_at_that_moment_stays_done(
         await trio.testing.wait_all_tasks_blocked()
         await two.send("crash")
 
-        assert await one.wait_terminated() == Exit("finished")
+        with trio.fail_after(100):
+            assert await one.wait_terminated() == Exit("finished")
         await trio.sleep(2)
         assert two.status.get() == "running"
 
@@ -294,3 +326,44 @@ async def test_past_the_limit_they_escalate_like_anybody(
         await block()
 
     assert trio.current_time() == 1 + 1 + 2 + 4
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("seed", range(5))
+async def test_whatever_happens_all_that_should_run_do_and_all_end(
+    strategy: Strategy, seed: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Crashes, failing start-ups, slow ends, stops and starts, in any order and at any time."""
+    random = Random(seed)
+    limit = RestartLimit(max_restarts=50)
+    with trio.fail_after(1_000_000):
+        async with open_supervisor(strategy=strategy, limit=limit) as supervisor:
+            family = Family(supervisor)
+            refs = {name: await family.start(name) for name in "abcdef"}
+            for _ in range(40):
+                name = random.choice("abcdef")
+                family.clean_up = random.choice([0, 0, 0.5, 2])
+                match random.choice(["crash", "crash", "fail", "stop", "wait", "tick"]):
+                    case "crash":
+                        with trio.move_on_after(0.1), contextlib.suppress(ActorTerminated):
+                            await refs[name].send("crash")
+                    case "fail":
+                        family.failing[name] = random.randrange(3)
+                    case "stop":
+                        with trio.move_on_after(random.choice([0.1, 9])):
+                            await supervisor.stop(refs[name])
+                    case "wait":
+                        await trio.sleep(random.choice([0.5, 1, 1, 2]))
+                    case _:
+                        await trio.lowlevel.checkpoint()
+                if isinstance(refs[name].status.get(), Exit):
+                    family.failing.clear()
+                    refs[name] = await family.start(name)
+            family.failing.clear()
+            await trio.sleep(10_000)
+            alive = set(supervisor.statistics().children)
+
+            assert {refs[name].status.get() for name in alive} <= {"running"}
+            assert all(isinstance(refs[n].status.get(), Exit) for n in set(refs) - alive)
+
+    assert all(isinstance(ref.status.get(), Exit) for ref in refs.values())
