@@ -2,6 +2,7 @@
 
 from ._client import ModelClient as ModelClient
 from ._client import Prompt as Prompt
+from ._connect import open_client as open_client
 from ._errors import BadProvider as BadProvider
 from ._errors import ConnectionFailed as ConnectionFailed
 from ._errors import ContextWindowExceeded as ContextWindowExceeded

@@ -57,7 +57,12 @@ class ResponsesClient(trio.abc.AsyncResource):
         self._environment = os.environ if environment is None else environment
         self._url = _endpoint(provider)
         secure = self._url.startswith("https:") or bool(getproxies())
-        self._http = HttpTransport(self._environment, secure=secure, inner=transport)
+        self._http = HttpTransport(
+            self._environment,
+            idle_timeout=provider.stream_idle_timeout,
+            secure=secure,
+            inner=transport,
+        )
 
     def __repr__(self) -> str:
         return f"<ResponsesClient of {self._provider.id!r} at {self._provider.base_url!r}>"
@@ -65,6 +70,10 @@ class ResponsesClient(trio.abc.AsyncResource):
     async def aclose(self) -> None:
         """Close all connections, those of running streams included."""
         await self._http.aclose()
+
+    def statistics(self) -> tuple[int, ...]:
+        """Return how many streams each of the HTTP clients has open."""
+        return self._http.statistics()
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncGenerator[ResponseChannel, None]:

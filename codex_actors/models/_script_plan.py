@@ -72,16 +72,18 @@ def plan(script: Script, request: ScriptedRequest) -> Answering:
     )
 
 
-@attrs.frozen
-class _Seen:
-    """What matters of an item of the prompt; the rest is skipped, not decoded."""
+class _Seen(msgspec.Struct, frozen=True):
+    """What matters of an item of the prompt; the rest is skipped, not decoded.
+
+    A Struct, because msgspec knows `msgspec.Raw` in no other class.
+    """
 
     type: Any = "message"
     role: Any = None
     id: Any = None
     call_id: Any = None
-    content: msgspec.Raw = attrs.field(factory=msgspec.Raw)
-    output: msgspec.Raw = attrs.field(factory=msgspec.Raw)
+    content: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    output: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 _SEEN: Final = msgspec.json.Decoder(_Seen)

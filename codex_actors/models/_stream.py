@@ -16,7 +16,7 @@ from ..core._responses import ResponseReader, StreamFailure
 from ..core._sse import SseDecoder, SseError
 from ..protocol import ModelEvent
 from ..wire._responses import decode_payload
-from ._errors import ModelError, ModelProtocolError
+from ._errors import ModelError, ModelProtocolError, StreamDisconnected
 from ._failures import error_from_failure
 from ._transport import Answer
 
@@ -54,6 +54,7 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
         self._error: ModelError | None = None
         self._open = True
         self._reading = False
+        self._silent_since: float | None = None
 
     async def receive(self) -> ModelEvent:
         """Return the next event.
@@ -68,20 +69,29 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
         Cancellation:
             Ends the stream, unless events are left: the next call raises `StreamDisconnected`.
         """
-        if not self._open:
-            raise trio.ClosedResourceError
+        if self._run >= _RUN:
+            await trio.lowlevel.checkpoint()
+            self._run = 0
         self._run += 1
         if not self._ready:
             await self._fill()
-        elif self._run >= _RUN:
-            await trio.lowlevel.checkpoint()
-            self._run = 0
         return self._ready.popleft()
+
+    async def __anext__(self) -> ModelEvent:
+        # As the base class has it, with a short cut: this runs once per token of text.
+        if self._ready and self._run < _RUN:
+            self._run += 1
+            return self._ready.popleft()
+        try:
+            return await self.receive()
+        except trio.EndOfChannel:
+            raise StopAsyncIteration from None
 
     async def aclose(self) -> None:
         """Let go of the connection: kept for the next request when the response was completed."""
         if self._open:
             self._open = False
+            self._ready.clear()
             try:
                 if self._reader.over:
                     await self._answer.drain()
@@ -92,22 +102,22 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
     async def _fill(self) -> None:
         if self._reading:
             raise trio.BusyResourceError("another task is receiving from this stream")
-        self._run = 0
         self._reading = True
         try:
-            with trio.move_on_after(self._idle_timeout) as silence:
-                while not self._ready:
-                    await self._read()
+            while not self._ready:
+                await self._read()
         finally:
             self._reading = False
-        if silence.cancelled_caught:
-            self._fail(self._reader.failure or _silent(self._idle_timeout))
 
     async def _read(self) -> None:
-        if self._reader.over or self._error is not None:
+        if not self._open or self._error is not None or self._reader.over:
             await trio.lowlevel.checkpoint()
             self._finish()
-        piece = await self._answer.receive_some()
+        try:
+            piece = await self._answer.receive_some()
+        except StreamDisconnected as error:
+            self._error = self._explained(error)
+            raise self._error from error
         if piece is None:
             await trio.lowlevel.checkpoint()
             self._finish()
@@ -123,9 +133,36 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
         for name, data in events:
             payload = decode_payload(name, data)
             if payload is not None:
-                ready.extend(receive(payload))
+                ready += receive(payload)
+        if events:
+            self._silent_since = None
+        else:
+            self._watch_silence()
+
+    def _watch_silence(self) -> None:
+        """Fail when a server has only been keeping the connection alive for too long.
+
+        A socket that says nothing at all is the transport's to watch.
+        """
+        now = trio.current_time()
+        if self._silent_since is None:
+            self._silent_since = now
+        elif now - self._silent_since >= self._idle_timeout:
+            self._fail(
+                self._reader.failure
+                or StreamFailure(
+                    message=f"the stream had no event for {self._idle_timeout:g} seconds"
+                )
+            )
+
+    def _explained(self, error: StreamDisconnected) -> ModelError:
+        """Prefer what the provider said went wrong to the end of its connection."""
+        failure = self._reader.failure
+        return error if failure is None else error_from_failure(failure, self._request_id)
 
     def _finish(self) -> NoReturn:
+        if not self._open:
+            raise trio.ClosedResourceError
         if self._error is not None:
             raise self._error
         failure = self._reader.end()
@@ -136,7 +173,3 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
     def _fail(self, failure: StreamFailure) -> NoReturn:
         self._error = error_from_failure(failure, self._request_id)
         raise self._error
-
-
-def _silent(seconds: float) -> StreamFailure:
-    return StreamFailure(message=f"the stream was silent for {seconds:g} seconds")

@@ -8,6 +8,7 @@ SSL context, which costs 20 ms to make.
 from __future__ import annotations
 
 import ssl
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -30,6 +31,9 @@ _CONNECT: Final = 30.0
 """Seconds for a connection to be made, TLS included."""
 _DRAIN: Final = 0.1
 """Seconds that a read response gets to end its body, so that its connection can be used again."""
+_ZLIB: Final = frozenset({"gzip", "x-gzip", "deflate"})
+"""Encodings that are undone although nobody asked for them; proxies do such things."""
+_ANY_HEADER: Final = 32 + zlib.MAX_WBITS
 _CERTIFICATE: Final = "CODEX_CA_CERTIFICATE"
 
 
@@ -62,6 +66,7 @@ class HttpTransport(trio.abc.AsyncResource):
     Args:
         environment: Where ``CODEX_CA_CERTIFICATE`` is looked up; the rest is read from the
             environment of the process, by OpenSSL and by the HTTP library.
+        idle_timeout: Seconds of silence after which a connection counts as broken.
         secure: Whether TLS will be spoken, to the server or to a proxy.
         inner: An httpx transport that answers instead of the network, for tests.
 
@@ -73,11 +78,13 @@ class HttpTransport(trio.abc.AsyncResource):
         self,
         environment: Mapping[str, str],
         *,
+        idle_timeout: float,
         secure: bool = True,
         inner: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._http: Any = load_http(newest=inner is None)
         self._inner = inner
+        self._idle_timeout = idle_timeout
         # Without TLS a context that trusts nobody will do, and is made at once.
         bare = inner is not None or not secure
         self._ssl = _trusting_nobody() if bare else self._make_ssl_context(environment)
@@ -135,8 +142,7 @@ class HttpTransport(trio.abc.AsyncResource):
         client: httpx.AsyncClient = self._http.AsyncClient(
             verify=self._ssl,
             transport=self._inner,
-            # The time between two events is watched by the reader, who knows what an event is.
-            timeout=self._http.Timeout(None, connect=_CONNECT),
+            timeout=self._http.Timeout(None, connect=_CONNECT, read=self._idle_timeout),
             limits=self._http.Limits(
                 max_keepalive_connections=STREAMS_PER_CLIENT, keepalive_expiry=_KEEP_ALIVE
             ),
@@ -171,8 +177,10 @@ class Answer:
         self._http = http
         self._shard = shard
         self._open = True
-        packed = self.headers.get("content-encoding", "identity") != "identity"
-        self._pieces = response.aiter_bytes() if packed else response.aiter_raw()
+        here = response.is_stream_consumed  # a mock may bring its whole body, unpacked
+        self._pieces = response.aiter_bytes() if here else response.aiter_raw()
+        packed = self.headers.get("content-encoding") in _ZLIB and not here
+        self._unpacker = zlib.decompressobj(wbits=_ANY_HEADER) if packed else None
 
     async def receive_some(self) -> bytes | None:
         """Return the next piece of the body; None at its end.
@@ -184,10 +192,13 @@ class Answer:
             Closes the connection: the next call returns None.
         """
         try:
-            return await anext(self._pieces)
+            piece = await anext(self._pieces)
+            return piece if self._unpacker is None else self._unpacker.decompress(piece)
         except StopAsyncIteration:
             return None
-        except (self._http.TransportError, self._http.DecodingError) as error:
+        except self._http.ReadTimeout as error:
+            raise StreamDisconnected(f"the stream from {self.url!r} fell silent") from error
+        except (self._http.TransportError, zlib.error) as error:
             raise StreamDisconnected(
                 f"the stream from {self.url!r} broke: {_why(error)}"
             ) from error
@@ -223,7 +234,7 @@ class Answer:
 
         The connection is closed or given back, so there is nothing to wait for.
         """
-        broken = (self._http.TransportError, self._http.DecodingError, self._http.StreamError)
+        broken = self._http.TransportError, self._http.StreamError
         with trio.move_on_after(_DRAIN, shield=True), suppress(*broken):
             async for _ in self._pieces:
                 await trio.lowlevel.checkpoint()

@@ -8,6 +8,7 @@ out has a default. Decoding never raises: what cannot be read is None, like what
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -126,6 +127,8 @@ def decode_payload(name: bytes, data: bytes) -> Payload | None:
 
 
 def _type_of(data: bytes) -> bytes:
+    if found := _TYPE_FIRST.match(data):
+        return found[1]
     try:
         tag = _TAG.decode(data).type
     except _UNREADABLE:
@@ -145,7 +148,7 @@ def _decode_mended(kind: _Kind, data: bytes) -> Payload | None:
             raise BadJson("the data is no JSON object")
         present = {key: value for key, value in fields.items() if value is not None}
         return kind.decode(encode_json(present))
-    except (*_UNREADABLE, json.JSONDecodeError) as error:
+    except (*_UNREADABLE, ValueError, OverflowError) as error:
         return UnreadableEnd(f"response.completed cannot be read: {error}") if kind.ends else None
 
 
@@ -193,6 +196,7 @@ class _ResponsePayload:
 
 
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, BadJson)
+_TYPE_FIRST: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"([a-z_.]+)"')
 _TAG: Final = msgspec.json.Decoder(_Tagged)
 _ITEM: Final = msgspec.json.Decoder(_ItemPayload)
 _RESPONSE: Final = msgspec.json.Decoder(_ResponsePayload)
