@@ -1,1 +1,17 @@
-"""agents"""
+"""Agents: actors that run turns. Here `core` decides, and `actors` run."""
+
+from ._errors import AgentError as AgentError
+from ._errors import EmptyInput as EmptyInput
+from ._errors import NoSuchAgent as NoSuchAgent
+from ._errors import OperationRefused as OperationRefused
+from ._errors import RootExists as RootExists
+from ._errors import SandboxUnavailable as SandboxUnavailable
+from ._handle import AgentHandle as AgentHandle
+from ._ids import new_uuid7 as new_uuid7
+from ._scope import open_agents as open_agents
+from ._services import AgentServices as AgentServices
+from ._spec import AgentSpec as AgentSpec
+from ._task import Progress as Progress
+from ._task import Task as Task
+from ._tree import AgentSnapshot as AgentSnapshot
+from ._tree import AgentTree as AgentTree

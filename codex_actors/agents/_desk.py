@@ -62,8 +62,10 @@ class Desk:
     """What the running turn's last message must satisfy."""
     task_id: TaskId | None = None
     """The task that the running turn works on."""
-    busy: WatchCell[bool] = attrs.field(factory=lambda: WatchCell(False))
+    busy: WatchCell[bool] = attrs.field(factory=lambda: WatchCell(value=False))
     """Whether a turn runs or waits to be run."""
+    begun: bool = False
+    """Whether the agent has lived before; then its thread is on disk."""
     withdrawn: dict[str, str] = attrs.field(factory=dict)
     """Turns that were interrupted before they began, and by whom."""
     tokens: TokenUsageInfo = TokenUsageInfo()

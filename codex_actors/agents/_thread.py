@@ -23,6 +23,7 @@ from ..protocol import (
     TokensCounted,
     TokenUsageInfo,
     TurnItem,
+    UserMessageItem,
     WarningRaised,
 )
 from ..rollout import FlushReport, Recorder
@@ -58,6 +59,7 @@ class Thread:
     hub: Hub
     tokens: TokenUsageInfo = TokenUsageInfo()
     limits: RateLimits | None = None
+    base_instructions: str
     texts: ContextTexts
     """The words that the model is told things with."""
     post: Callable[[EventMsg], None] = attrs.field(init=False)
@@ -102,6 +104,8 @@ class Thread:
         """Put an item into history and rollout, and show it. Not a checkpoint."""
         encoded = self.history.append(entry.item)
         self.keep(Recorded(entry.item, encoded))
+        if isinstance(entry.shown, UserMessageItem):
+            self.start_item(entry.shown, turn_id)
         if entry.shown is not None:
             self.complete_item(entry.shown, turn_id)
 

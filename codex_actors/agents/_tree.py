@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from pathlib import Path
 from typing import Any, final
 
 import attrs
@@ -47,7 +48,7 @@ from ..protocol import (
 from ..rollout import Journal
 from ._agent import AgentWorld, agent
 from ._desk import Desk, Envelope, Work
-from ._errors import NoSuchAgent, RootExists
+from ._errors import EmptyInput, NoSuchAgent, RootExists
 from ._feed import TaskFeed
 from ._handle import AgentHandle
 from ._hub import Hub
@@ -154,7 +155,7 @@ class AgentTree:
             desk=desk,
             load=partial(self._load, desk, spec),
             settle=self._settle,
-            records=records_folder(self.settings),
+            records=_records_folder(self.settings),
         )
         child = ChildSpec(
             name=desk.path.name, behavior=agent(world), restart=spec.restart, grace=spec.grace
@@ -208,12 +209,14 @@ class AgentTree:
     async def _prepare(self, op: Op) -> tuple[Entry, ...]:
         match op:
             case UserTurn(items=items, overrides=overrides):
-                _check_overrides(overrides)
+                if overrides.sandbox_policy is not None:
+                    check_sandbox(overrides.sandbox_policy)
                 return await prepare_input(items, new_id=self.services.new_id)
             case Steer(items=items):
                 return await prepare_input(items, new_id=self.services.new_id)
             case OverrideSettings(overrides):
-                _check_overrides(overrides)
+                if overrides.sandbox_policy is not None:
+                    check_sandbox(overrides.sandbox_policy)
             case InjectItems(()):
                 raise EmptyInput
         await trio.lowlevel.checkpoint()
@@ -238,3 +241,7 @@ class AgentTree:
 
     async def _finish(self, task_id: TaskId, outcome: TaskOutcome) -> None:
         self._hub.settle(await self.journal.settle(task_id, outcome))
+
+
+def _records_folder(settings: Settings) -> Path | None:
+    return None if settings.ephemeral else Path(settings.home, "processes")

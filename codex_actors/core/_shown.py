@@ -8,6 +8,8 @@ Held by tests/core/test_shown.py.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ..protocol import (
     AgentMessageItem,
     AgentMessageRecorded,
@@ -21,9 +23,12 @@ from ..protocol import (
     ImageViewItem,
     Item,
     ItemCompleted,
+    ItemProgress,
     ItemStarted,
     LocalImageInput,
     Message,
+    OtherItem,
+    OtherTurnItem,
     PatchBegan,
     PatchEnded,
     RawReasoningRecorded,
@@ -33,6 +38,8 @@ from ..protocol import (
     SettingsApplied,
     TextInput,
     TokensCounted,
+    ToolCall,
+    ToolOutput,
     TurnAborted,
     TurnCompleted,
     TurnItem,
@@ -74,7 +81,8 @@ def shown_as(item: Item, item_id: str) -> TurnItem | None:
             return ReasoningItem(
                 id=item.id or item_id, summary_text=item.summary, raw_content=item.content
             )
-    return None
+        case Message() | ToolCall() | ToolOutput() | OtherItem():
+            return None
 
 
 def flat_events(event: EventMsg, *, raw_reasoning: bool = False) -> tuple[EventMsg, ...]:
@@ -91,7 +99,8 @@ def flat_events(event: EventMsg, *, raw_reasoning: bool = False) -> tuple[EventM
             return (_patch_began(item, event),)
         case ItemCompleted(item=item):
             return _completed(item, event, raw_reasoning)
-    return ()
+        case _:
+            return ()
 
 
 def _completed(item: TurnItem, event: ItemCompleted, raw: bool) -> tuple[EventMsg, ...]:  # noqa: FBT001
@@ -109,7 +118,8 @@ def _completed(item: TurnItem, event: ItemCompleted, raw: bool) -> tuple[EventMs
             return (_patch_ended(item, event),)
         case ImageViewItem():
             return (ImageViewed(item.id, item.path),)
-    return ()
+        case OtherTurnItem():
+            return ()
 
 
 def _user_message(item: UserMessageItem) -> UserMessageRecorded:
@@ -141,7 +151,7 @@ def _ended(item: CommandItem, event: ItemCompleted) -> CommandEnded:
         aggregated_output=item.aggregated_output or "",
         exit_code=-1 if item.exit_code is None else item.exit_code,
         duration=item.duration or 0.0,
-        status="completed" if item.status == "completed" else "failed",
+        status=_ending(item.status),
         source=item.source,
         process_id=item.process_id,
         completed_at_ms=event.completed_at_ms,
@@ -165,5 +175,9 @@ def _patch_ended(item: FileChangeItem, event: ItemCompleted) -> PatchEnded:
         stderr=item.stderr or "",
         success=item.status == "completed",
         changes=item.changes,
-        status="completed" if item.status == "completed" else "failed",
+        status=_ending(item.status),
     )
+
+
+def _ending(progress: ItemProgress) -> Literal["completed", "failed", "declined"]:
+    return "failed" if progress == "in_progress" else progress

@@ -9,8 +9,8 @@ from __future__ import annotations
 from ..protocol import (
     AgentStatus,
     Completed,
-    ErrorOccurred,
     Errored,
+    ErrorOccurred,
     EventMsg,
     ShutdownCompleted,
     TurnAborted,
@@ -41,7 +41,8 @@ def next_status(status: AgentStatus, event: EventMsg) -> AgentStatus:
             return Errored(message)
         case ShutdownCompleted():
             return "shutdown"
-    return status
+        case _:
+            return status
 
 
 def is_final(status: AgentStatus) -> bool:

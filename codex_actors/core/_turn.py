@@ -36,23 +36,47 @@ from .._errors import InternalError
 from ..protocol import (
     ErrorInfo,
     ErrorOccurred,
-    EventMsg,
-    Item,
     Message,
     RateLimits,
     StreamBroke,
     TokensCounted,
-    TokenUsage,
     TokenUsageInfo,
     ToolCall,
     ToolOutput,
     TurnAborted,
     TurnCompleted,
-    TurnItem,
     TurnStarted,
 )
 from ._calls import Calls, Gate
 from ._delivery import is_final_answer, lets_mail_in
+from ._effects import (
+    Announce,
+    CancelWorkers,
+    Effect,
+    Flush,
+    Record,
+    RecordContext,
+    Sample,
+    ShowDiff,
+    StartTool,
+    StopSampling,
+    WaitRetry,
+)
+from ._inputs import (
+    Entry,
+    Failure,
+    Interrupted,
+    ItemReceived,
+    LimitsSeen,
+    MailArrived,
+    RetryDue,
+    SamplingDone,
+    SamplingFailed,
+    Steered,
+    ToolFinished,
+    TurnInput,
+    WorkersGone,
+)
 from ._limits import add_usage, fill_window, merge_limits
 from ._retry import Retry
 
@@ -66,206 +90,6 @@ class Phase(enum.Enum):
     STOPPING = "stopping"
     DONE = "done"
     ABORTED = "aborted"
-
-
-@attrs.frozen
-class Entry:
-    """An item on its way into the history."""
-
-    item: Item
-    shown: TurnItem | None = None
-    """How people are shown it; None: they are not."""
-    encoded: bytes | None = attrs.field(default=None, eq=False, repr=False)
-
-
-@attrs.frozen(kw_only=True)
-class Failure:
-    """Why a sampling failed."""
-
-    message: str
-    info: ErrorInfo = ErrorInfo()
-    retryable: bool = False
-    delay: float | None = None
-    """Seconds the provider asked to wait before the next attempt."""
-
-
-# --- inputs ---------------------------------------------------------------
-
-
-@attrs.frozen
-class ItemReceived:
-    """The model finished one item."""
-
-    sampling: int
-    entry: Entry
-
-
-@attrs.frozen
-class LimitsSeen:
-    """The provider said what is left of its limits."""
-
-    limits: RateLimits
-
-
-@attrs.frozen
-class SamplingDone:
-    """The model's stream ended in good order."""
-
-    sampling: int
-    usage: TokenUsage | None = None
-    end_turn: bool | None = None
-
-
-@attrs.frozen
-class SamplingFailed:
-    """The model's stream broke, or never began."""
-
-    sampling: int
-    failure: Failure
-    jitter: float = 1.0
-    """Factor for the wait before the next attempt, 0.9 to 1.1."""
-
-
-@attrs.frozen
-class RetryDue:
-    """The wait before the next attempt is over."""
-
-    sampling: int
-
-
-@attrs.frozen
-class ToolFinished:
-    """A tool came back."""
-
-    output: ToolOutput
-    crash: str | None = None
-    """What went wrong inside the tool, if it raised: a bug, and the end of the turn."""
-
-
-@attrs.frozen
-class Steered:
-    """A user said something while the turn was running."""
-
-    entries: tuple[Entry, ...]
-
-
-@attrs.frozen
-class MailArrived:
-    """Another agent wrote, and `codex_actors.core.decide_mail` said: this turn."""
-
-    entries: tuple[Entry, ...]
-
-
-@attrs.frozen
-class Interrupted:
-    """Somebody wants the turn to end now."""
-
-    by: str = "user"
-
-
-@attrs.frozen
-class WorkersGone:
-    """Nothing of the turn runs any more, but for the calls that are named."""
-
-    still_running: tuple[str, ...] = ()
-    """Ids of calls whose tools did not end in time."""
-    aborted: Mapping[str, str] = attrs.field(factory=dict)
-    """What to answer the calls that were cut off, by id."""
-
-
-TurnInput: TypeAlias = (
-    ItemReceived
-    | LimitsSeen
-    | SamplingDone
-    | SamplingFailed
-    | RetryDue
-    | ToolFinished
-    | Steered
-    | MailArrived
-    | Interrupted
-    | WorkersGone
-)
-
-
-# --- effects --------------------------------------------------------------
-
-
-@attrs.frozen
-class Sample:
-    """Ask the model to go on from the history."""
-
-    sampling: int
-
-
-@attrs.frozen
-class StopSampling:
-    """Close the stream; what it still says is not wanted. Counts as its end."""
-
-
-@attrs.frozen
-class StartTool:
-    """Run the tool."""
-
-    call: ToolCall
-
-
-@attrs.frozen
-class Record:
-    """Append the item to history and rollout, and show it."""
-
-    entry: Entry
-
-
-@attrs.frozen
-class RecordContext:
-    """Append the settings that the turn runs with to the rollout."""
-
-
-@attrs.frozen
-class Flush:
-    """Get everything recorded so far to the disk before the next announcement."""
-
-
-@attrs.frozen
-class Announce:
-    """Tell the world; the runner fills in the times."""
-
-    event: EventMsg
-
-
-@attrs.frozen
-class ShowDiff:
-    """Announce what the patches of this turn have changed so far, if they did."""
-
-
-@attrs.frozen
-class WaitRetry:
-    """Feed `RetryDue` after so many seconds."""
-
-    sampling: int
-    seconds: float
-
-
-@attrs.frozen
-class CancelWorkers:
-    """Cancel the stream, the tools and the waits; feed `WorkersGone` when they are gone."""
-
-
-Effect: TypeAlias = (
-    Sample
-    | StopSampling
-    | StartTool
-    | Record
-    | RecordContext
-    | Flush
-    | Announce
-    | ShowDiff
-    | WaitRetry
-    | CancelWorkers
-)
-
-
-# --- the machine ----------------------------------------------------------
 
 
 class IllegalInput(InternalError):

@@ -1,0 +1,7 @@
+"""What you may implement: every protocol of the package, in one place."""
+
+from .actors import Behavior as Behavior
+from .actors import Watch as Watch
+from .models import ModelClient as ModelClient
+from .sandbox import OutputSink as OutputSink
+from .sandbox import Sandbox as Sandbox
