@@ -114,11 +114,10 @@ def messages() -> st.SearchStrategy[Message]:
 
 
 def reasonings() -> st.SearchStrategy[Reasoning]:
-    """Thoughts."""
+    """Thoughts, none of them raw, since raw ones have no spelling."""
     return st.builds(
         Reasoning,
         summary=_text_tuples(),
-        content=_text_tuples(),
         encrypted_content=optional(texts()),
         id=optional(names()),
         extra=unknown_fields(),

@@ -4,7 +4,9 @@ Two laws hold for whatever a provider or a file says (tests/wire/test_items.py):
 
 * decoding never refuses a JSON object. What this version has no class for, or what does not
   have the shape of its class, becomes an `OtherItem` and is written back as it came;
-* decoding what was encoded gives the item back, except `ToolOutput.ok`, which has no spelling.
+* decoding what was encoded gives the item back, except for what has no spelling:
+  `ToolOutput.ok`, which the words must say, and `Reasoning.content`. Raw thoughts are read, for
+  people, but neither sent back to a model nor kept in a rollout's items, as in the reference.
 """
 
 from __future__ import annotations
@@ -204,8 +206,6 @@ def _reasoning_fields(item: Reasoning) -> dict[str, Any]:
     if item.id is not None:
         fields["id"] = item.id
     fields["summary"] = [{"type": "summary_text", "text": text} for text in item.summary]
-    if item.content:
-        fields["content"] = [{"type": "reasoning_text", "text": text} for text in item.content]
     if item.encrypted_content is not None:
         fields["encrypted_content"] = item.encrypted_content
     fields.update(item.extra)

@@ -32,7 +32,12 @@ from codex_actors.wire import (
 
 @given(some.items())
 def test_decoding_what_was_encoded_gives_the_item_back(item: Item) -> None:
-    assert item == decode_item_json(encode_item(item))
+    assert spoken(item) == decode_item_json(encode_item(item))
+
+
+def spoken(item: Item) -> Item:
+    """The item without what has no spelling."""
+    return attrs.evolve(item, content=()) if isinstance(item, Reasoning) else item
 
 
 @given(some.items())
@@ -72,7 +77,7 @@ def test_what_does_not_fit_its_class_is_kept_as_it_came(tag: Any, fields: dict[s
     if isinstance(item, OtherItem):
         assert fields == item_fields(item)
     else:
-        assert item == decode_item_json(encode_item(item))
+        assert spoken(item) == decode_item_json(encode_item(item))
 
 
 @pytest.mark.parametrize(
@@ -133,6 +138,18 @@ def test_a_bare_string_is_one_text_part() -> None:
     fields = {"type": "message", "role": "user", "content": "hi"}
 
     assert Message(role="user", content=(InputText("hi"),)) == decode_item(fields)
+
+
+def test_raw_thoughts_are_read_and_never_written() -> None:
+    thought = {"type": "reasoning_text", "text": "hm"}
+    fields = {"type": "reasoning", "summary": [], "content": [thought, {**thought, "type": "text"}]}
+
+    item = decode_item(fields)
+
+    assert (Reasoning(content=("hm", "hm")), {"type": "reasoning", "summary": []}) == (
+        item,
+        item_fields(item),
+    )
 
 
 def test_failure_has_no_spelling() -> None:
