@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, Phase, settings, strategies as st
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     invariant,
@@ -16,9 +17,18 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from codex_actors.core import _turn as t
+from codex_actors import core as t
 from codex_actors.core._calls import CallState
-from codex_actors.protocol import Item, Message, OutputText, ToolCall, ToolOutput, user_message
+from codex_actors.protocol import (
+    Item,
+    Message,
+    OutputText,
+    ToolCall,
+    ToolOutput,
+    TurnAborted,
+    TurnCompleted,
+    user_message,
+)
 
 Step = Callable[[t.Turn, t.TurnInput], t.Step]
 GATES: dict[str, t.Gate] = {"read": "shared", "write": "exclusive", "wait": "free"}
@@ -73,7 +83,7 @@ class TurnMachine(RuleBasedStateMachine):
                     assert not self.owed(), "every call is answered before the next sampling"
                     assert number == self.sampled + 1
                     self.sampled = number
-                case t.Announce(t.TurnCompleted() | t.TurnAborted()):
+                case t.Announce(TurnCompleted() | TurnAborted()):
                     self.ended += 1
                     assert not self.owed(), "every call is answered before the turn ends"
                 case _:
@@ -210,9 +220,7 @@ class TurnMachine(RuleBasedStateMachine):
         assert (MARKER in self.recorded) == (self.turn.phase is t.Phase.ABORTED)
 
 
-TurnMachine.TestCase.settings = settings(
-    max_examples=150, stateful_step_count=30, deadline=None
-)
+TurnMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
 TestTurn = TurnMachine.TestCase
 
 
