@@ -1,0 +1,111 @@
+"""What can go wrong with a process, as far as the caller can do something about it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, final
+
+from .._errors import CodexActorsError
+
+StartFault: TypeAlias = Literal[
+    "missing program",
+    "missing directory",
+    "not permitted",
+    "not a program",
+    "unspeakable arguments",
+    "too large",
+    "no resources",
+    "other",
+]
+"""Why a process did not start; each has its own remedy in the message of `CouldNotStart`."""
+
+_FACTS: dict[StartFault, str] = {
+    "missing program": "program {program!r} does not exist; check its spelling and PATH",
+    "missing directory": "cannot run {program!r} in {cwd!r}, which is no directory; create it"
+    " or choose another one",
+    "not permitted": "not permitted to run {program!r} in {cwd!r}; check that the file is"
+    " executable and the directory accessible",
+    "not a program": "{program!r} is not a program that this system can run; check its format"
+    " and its first line",
+    "unspeakable arguments": "cannot run {program!r}: an argument or a variable holds a null"
+    " byte, or a variable's name is empty or holds '='; remove it",
+    "too large": "arguments and environment of {program!r} are too large for this system; pass"
+    " the data in a file",
+    "no resources": "no memory, descriptors or process slots left to run {program!r}; end"
+    " something else first",
+    "other": "cannot run {program!r} in {cwd!r}: {detail}",
+}
+
+
+class ProcessError(CodexActorsError):
+    """A process could not be started or used."""
+
+
+@final
+class CouldNotStart(ProcessError):
+    """The operating system refused to start the program; nothing is running."""
+
+    def __init__(self, *, program: str, cwd: str, fault: StartFault, detail: str = "") -> None:
+        super().__init__(_FACTS[fault].format(program=program, cwd=cwd, detail=detail))
+        self.program = program
+        self.cwd = cwd
+        self.fault: StartFault = fault
+        self.detail = detail
+
+
+@final
+class ProcessesClosed(ProcessError):
+    """The scope that would own the process has been left."""
+
+    def __init__(self, program: str) -> None:
+        super().__init__(
+            f"cannot start {program!r}: its agent is closing; start it under another agent"
+        )
+        self.program = program
+
+
+@final
+class ProcessesCrashed(ProcessError):
+    """A task that served the processes failed; all of them were killed. See ``__cause__``."""
+
+    def __init__(self) -> None:
+        super().__init__("a task that served the agent's processes failed; see the cause")
+
+
+@final
+class NoTerminal(ProcessError):
+    """Somebody wrote to a process whose standard input is closed."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(f"the input of process {pid} is closed; start it with tty=True to write")
+        self.pid = pid
+
+
+@final
+class ProcessEnded(ProcessError):
+    """Somebody wrote to a process that has ended, or hung up its terminal."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(f"process {pid} has ended and reads no more; start it again")
+        self.pid = pid
+
+
+@final
+class ProcessSurvived(ProcessError):
+    """The process could not be killed, so it has no exit code."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(f"process {pid} could not be killed; end it by hand")
+        self.pid = pid
+
+
+@final
+class SandboxRefused(ProcessError):
+    """A sandbox cannot enforce the policy it was given; nothing was started."""
+
+    def __init__(self, *, sandbox: str, policy: str) -> None:
+        super().__init__(
+            f"sandbox {sandbox!r} cannot enforce policy {policy!r}; choose a sandbox that can,"
+            " or danger-full-access"
+        )
+        self.sandbox = sandbox
+        self.policy = policy
