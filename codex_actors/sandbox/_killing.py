@@ -28,6 +28,8 @@ FREEZE_SECONDS: Final = 1.0
 """How long stopping may take. It is a precaution: killing repeats until nobody is left."""
 KILL_SECONDS: Final = 5.0
 """How long killing may take; what lives longer hangs in the kernel, or is another user's."""
+NOTICE_SECONDS: Final = 1.0
+"""How long it may take to notice that a killed process has exited."""
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.05
 
@@ -84,8 +86,8 @@ async def kill_all(
     """
     hunt = _Hunt(find, owned, look)
     with trio.CancelScope(shield=True):
-        await _within(FREEZE_SECONDS, hunt.freeze)
-        await _within(KILL_SECONDS, hunt.kill)
+        await within(FREEZE_SECONDS, hunt.freeze)
+        await within(KILL_SECONDS, hunt.kill)
     return tuple(Survivor(row.pid, read_argv(row.pid)) for row in hunt.left)
 
 
@@ -166,8 +168,11 @@ def _bury(row: ProcessRow) -> None:
             os.waitpid(row.pid, os.WNOHANG)
 
 
-async def _within(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
-    """Cancel ``work`` after so many seconds of the kernel's time."""
+async def within(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    """Cancel ``work`` after so many seconds of the kernel's time.
+
+    Cancellation: cancels the work.
+    """
     done = threading.Event()
 
     async def watch() -> None:

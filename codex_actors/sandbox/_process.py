@@ -11,7 +11,7 @@ import trio
 
 from ._errors import NoTerminal, ProcessEnded, ProcessSurvived
 from ._family import Family
-from ._killing import Survivor, kill_all
+from ._killing import NOTICE_SECONDS, Survivor, kill_all, within
 from ._pty import interrupt_foreground, resize
 from ._spec import OutputSink, ProcessSpec
 from ._start import Started
@@ -122,13 +122,12 @@ class Process:
         Returns:
             What could not be killed.
 
-        Cancellation: shielded; takes six seconds at most.
+        Cancellation: shielded; takes seven seconds at most.
         """
         survivors = await kill_all(self._family.members, owned=(self.pid,))
         self._kill_group()
-        if not survivors:
-            with trio.CancelScope(shield=True):
-                await self._ended.wait()
+        with trio.CancelScope(shield=True):
+            await within(NOTICE_SECONDS, self._ended.wait)
         return survivors
 
     def _kill_group(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
-from collections.abc import AsyncGenerator, Container
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, final
@@ -15,7 +15,7 @@ import trio
 
 from ._errors import ProcessesClosed
 from ._family import Family
-from ._killing import Survivor, kill_all, reap, scan
+from ._killing import NOTICE_SECONDS, Survivor, kill_all, reap, scan, within
 from ._leftovers import Record, open_record
 from ._nursery import open_hidden_nursery
 from ._process import Process
@@ -150,15 +150,23 @@ class Processes:
                 await self._quieter.park()
             if self._count:
                 self._survivors = await kill_all(self._look, owned=self._running)
-            await self._wait_ended({survivor.pid for survivor in self._survivors})
+            await self._let_go()
             if self._record is not None and not self._survivors:
                 await self._record.discard()
 
-    async def _wait_ended(self, hopeless: Container[int]) -> None:
+    async def _let_go(self) -> None:
+        """Wait for those that were killed, and give up the others."""
         for process in self.running():
             process._kill_group()
-            if process.pid in hopeless:
-                process._scope.cancel(reason="it cannot be killed")
+        await within(NOTICE_SECONDS, self._wait_idle)
+        named = {survivor.pid for survivor in self._survivors}
+        for process in self.running():
+            process._scope.cancel(reason="it cannot be killed")
+            if process.pid not in named:
+                self._survivors += (Survivor(process.pid, process.spec.argv),)
+        await self._wait_idle()
+
+    async def _wait_idle(self) -> None:
         while self._running:
             await self._quieter.park()
 
@@ -182,7 +190,7 @@ async def open_processes(*, records: Path | None = None) -> AsyncGenerator[Proce
         OSError: if the note cannot be written.
         ProcessesCrashed: if serving a process failed, as when a sink raises.
 
-    Cancellation: the killing is shielded and takes six seconds at most. What
+    Cancellation: the killing is shielded and takes seven seconds at most. What
     could not be killed is in `Processes.survivors`.
     """
     become_subreaper()

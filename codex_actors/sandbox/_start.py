@@ -71,7 +71,7 @@ async def _start_with_pipe(spec: ProcessSpec, env: Mapping[str, str]) -> Started
 
 
 async def _start_in_terminal(spec: ProcessSpec, env: Mapping[str, str]) -> Started:
-    program = _find_program(spec, env)
+    program = await trio.to_thread.run_sync(_find_program, spec, env)
     terminal = open_terminal(spec)
     try:
         child = await _open_in_terminal(spec, env, program, terminal)
