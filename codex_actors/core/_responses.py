@@ -8,6 +8,7 @@ Two laws hold for any sequence of payloads (tests/core/test_responses.py):
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, final
 
 import attrs
@@ -62,17 +63,24 @@ class ResponseReader:
         """The failure remembered so far."""
         return None if self._completed else self._failure
 
-    def receive(self, payload: Payload) -> tuple[ModelEvent, ...]:
-        """Return the events that ``payload`` means; none when the stream is over."""
-        if self._completed or self._unreadable:
-            return ()
-        if not isinstance(payload, (ResponseSeen, UnreadableEnd)):
-            return (payload,)
-        if isinstance(payload, UnreadableEnd):
-            self._unreadable = True
-            self._failure = StreamFailure(message=payload.detail)
-            return ()
-        return (*self._model_seen(payload), *self._response_seen(payload))
+    def receive(self, payloads: Iterable[Payload | None]) -> list[ModelEvent]:
+        """Return the events that the payloads mean; none from where the stream is over.
+
+        Takes many, since this runs once per token of text.
+        """
+        events: list[ModelEvent] = []
+        for payload in payloads:
+            if self._completed or self._unreadable:
+                break
+            if isinstance(payload, ResponseSeen):
+                events += self._model_seen(payload)
+                events += self._response_seen(payload)
+            elif isinstance(payload, UnreadableEnd):
+                self._unreadable = True
+                self._failure = StreamFailure(message=payload.detail)
+            elif payload is not None:
+                events.append(payload)
+        return events
 
     def end(self) -> StreamFailure | None:
         """Say what is wrong with a stream that ends here; None: nothing is."""

@@ -107,9 +107,7 @@ class ScriptedChannel(trio.abc.ReceiveChannel[ModelEvent]):
         action = self._actions[0]
         match action:
             case Frame(name, data):
-                payload = decode_payload(name, data)
-                if payload is not None:
-                    self._ready.extend(self._reader.receive(payload))
+                self._ready += self._reader.receive([decode_payload(name, data)])
             case Pause(seconds):
                 await trio.sleep(seconds)
             case Cut():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import starmap
 from typing import Final, NoReturn, final
 
 import trio
@@ -124,16 +125,12 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
         self._decode(piece)
 
     def _decode(self, piece: bytes) -> None:
-        receive, ready = self._reader.receive, self._ready
         try:
             events = self._decoder.feed(piece)
         except SseError as error:
             self._error = ModelProtocolError(str(error), request_id=self._request_id)
             raise self._error from error
-        for name, data in events:
-            payload = decode_payload(name, data)
-            if payload is not None:
-                ready += receive(payload)
+        self._ready += self._reader.receive(starmap(decode_payload, events))
         if events:
             self._silent_since = None
         else:

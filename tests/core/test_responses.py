@@ -39,16 +39,18 @@ def read(
     sequence: Iterable[Payload], reader: ResponseReader | None = None
 ) -> tuple[list[ModelEvent], StreamFailure | None]:
     reader = reader or ResponseReader()
-    events = [event for payload in sequence for event in reader.receive(payload)]
-    return events, reader.end()
+    return reader.receive(sequence), reader.end()
 
 
 class Talkative(ResponseReader):  # type: ignore[misc] # a planted bug
     """Goes on after the end."""
 
-    def receive(self, payload: Payload) -> tuple[ModelEvent, ...]:
-        self._completed = False
-        return super().receive(payload)
+    def receive(self, payloads: Iterable[Payload | None]) -> list[ModelEvent]:
+        events = []
+        for payload in payloads:
+            self._completed = False
+            events += super().receive([payload])
+        return events
 
 
 class Optimist(ResponseReader):  # type: ignore[misc] # a planted bug
@@ -87,6 +89,14 @@ def test_nothing_after_the_end_matters(first: list[Payload], second: list[Payloa
 
     if not any(isinstance(payload, UnreadableEnd) for payload in first):
         assert read(whole) == read([*whole, *second])
+
+
+@given(st.lists(payloads))
+def test_payloads_may_come_in_any_portions(sequence: list[Payload]) -> None:
+    reader = ResponseReader()
+    events = [event for payload in sequence for event in reader.receive([None, payload])]
+
+    assert (events, reader.end()) == read(sequence)
 
 
 def test_a_whole_response() -> None:

@@ -32,9 +32,9 @@ MESSAGE = {
 }
 
 
-def decode(type: str, *, name: str | None = None, **fields: Any) -> Payload | None:
-    data = json.dumps({"type": type, **fields}).encode()
-    return decode_payload((type if name is None else name).encode(), data)
+def decode(kind: str, *, name: str | None = None, **fields: Any) -> Payload | None:
+    data = json.dumps({"type": kind, **fields}).encode()
+    return decode_payload((kind if name is None else name).encode(), data)
 
 
 class TestRequest:
@@ -110,7 +110,7 @@ class TestRequest:
 
 class TestPayloads:
     @pytest.mark.parametrize(
-        ("type", "fields", "payload"),
+        ("kind", "fields", "payload"),
         [
             ("response.output_text.delta", {"item_id": "i", "delta": "d"}, TextDelta("d", "i")),
             ("response.output_text.delta", {"delta": "d"}, TextDelta("d")),
@@ -168,8 +168,8 @@ class TestPayloads:
             ("response.output_item.done", {}, None),
         ],
     )
-    def test_kinds(self, type: str, fields: dict[str, Any], payload: Payload | None) -> None:
-        assert decode(type, **fields) == payload
+    def test_kinds(self, kind: str, fields: dict[str, Any], payload: Payload | None) -> None:
+        assert decode(kind, **fields) == payload
 
     def test_an_item_keeps_its_bytes(self) -> None:
         encoded = json.dumps(MESSAGE).encode()
