@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Final, final
 
@@ -16,10 +17,12 @@ from ..protocol import (
     ImageViewItem,
     ItemCompleted,
     ItemStarted,
+    OtherTurnItem,
     PlanUpdated,
     ReasoningItem,
     SessionConfigured,
     StreamBroke,
+    TextInput,
     TokensCounted,
     TokenUsage,
     TurnAborted,
@@ -33,6 +36,8 @@ from ._thread_events import kind_of
 
 SHOWN_LINES: Final = 12
 """Lines of a command's output that the log shows; the rollout has all."""
+SHOWN_COLUMNS: Final = 500
+"""Characters of one such line that the log shows."""
 
 _STYLES: Final = {
     "dim": "2",
@@ -65,24 +70,29 @@ class HumanLog:
             case SessionConfigured():
                 return self._header(msg)
             case ItemStarted(item=CommandItem() as item):
-                return [f"{self._ink('cyan', '$')} {clean(_command(item))}"]
+                return _after(self._ink("cyan", "$"), _asked(item))
             case ItemCompleted(item=item):
                 return self._item(item)
             case PlanUpdated():
-                return [f"  {_MARKS[s.status]} {clean(s.step)}" for s in msg.plan]
+                return [line for s in msg.plan for line in _after(f"  {_MARKS[s.status]}", s.step)]
             case WarningRaised(message):
-                return [f"{self._ink('yellow', 'warning:')} {clean(message)}"]
+                return _after(self._ink("yellow", "warning:"), message)
             case StreamBroke(message, _, details):
-                return [f"{self._ink('yellow', clean(message))} {clean(details or '')}"]
+                told = f"{message} ({details})" if details else message
+                return _after(self._ink("yellow", "warning:"), told)
             case ErrorOccurred(message):
-                return [f"{self._ink('red', 'error:')} {clean(message)}"]
+                return _after(self._ink("red", "error:"), message)
             case TokensCounted(info) if info is not None:
                 self._usage = info.total_token_usage
+                return []
             case TurnAborted():
-                return [self._ink("yellow", f"interrupted by {msg.interrupted_by or 'user'}")]
+                return [
+                    self._ink("yellow", f"interrupted by {clean(msg.interrupted_by or 'user')}")
+                ]
             case TurnCompleted():
                 return [self._ink("dim", _summary(self._usage, msg.duration_ms))]
-        return []
+            case _:
+                return []
 
     def _header(self, msg: SessionConfigured) -> Iterable[str]:
         facts = {
@@ -95,36 +105,33 @@ class HumanLog:
     def _item(self, item: TurnItem) -> Iterable[str]:
         match item:
             case UserMessageItem(content=content):
-                texts = [i.text for i in content if hasattr(i, "text")]
-                return [f"{self._ink('bold', '>')} {line}" for line in _lines("\n".join(texts))]
+                texts = [i.text for i in content if isinstance(i, TextInput)]
+                return [f"{self._ink('bold', '>')} {line}" for line in _split("\n".join(texts))]
             case AgentMessageItem(text=text):
-                return ["", *_lines(text)]
+                return ["", *_split(text)]
             case ReasoningItem(summary_text=parts):
-                return [self._ink("dim", line) for part in parts for line in _lines(part)]
+                return [self._ink("dim", line) for part in parts for line in _split(part)]
             case CommandItem():
                 return self._command(item)
             case FileChangeItem():
                 return self._changes(item)
             case ImageViewItem(path=path):
                 return [f"looked at {clean(path)}"]
-        return []
+            case OtherTurnItem():
+                return []
 
     def _command(self, item: CommandItem) -> Iterable[str]:
-        lines = _lines((item.aggregated_output or "").rstrip("\n"))
-        hidden = len(lines) - SHOWN_LINES
-        shown = lines if hidden <= 0 else [f"({hidden} lines more)", *lines[-SHOWN_LINES:]]
         good = item.status == "completed"
-        ending = "ok" if good else f"exit code {item.exit_code}"
+        ending = "ok" if good else _failure(item)
         spent = f" in {item.duration:.1f} s" if item.duration is not None else ""
         return [
-            *(self._ink("dim", f"  {line}") for line in shown if lines != [""]),
+            *(self._ink("dim", f"  {line}") for line in _excerpt(item.aggregated_output or "")),
             f"  {self._ink('green' if good else 'red', ending)}{spent}",
         ]
 
     def _changes(self, item: FileChangeItem) -> Iterable[str]:
-        good = item.status == "completed"
-        if not good:
-            return [self._ink("red", f"patch failed: {clean(item.stderr or '')}")]
+        if item.status != "completed":
+            return _after(self._ink("red", f"patch {item.status}:"), item.stderr or "")
         return [
             f"{self._ink('green', kind_of(change))} {clean(path)}"
             for path, change in sorted(item.changes.items())
@@ -136,17 +143,47 @@ class HumanLog:
 
 def clean(text: str) -> str:
     """Return ``text`` without what a terminal would obey: output is untrusted."""
-    return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if _is_harmless(c) else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _lines(text: str) -> list[str]:
+def _is_harmless(char: str) -> bool:
+    # Wide spaces, and the joiners that several scripts and emoji are spelled with, count as
+    # not printable; nothing happens to a terminal that gets them.
+    joins = char in "\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
+    return char.isprintable() or joins or unicodedata.category(char) == "Zs"
+
+
+def _split(text: str) -> list[str]:
     return [clean(line) for line in text.replace("\r\n", "\n").split("\n")]
 
 
-def _command(item: CommandItem) -> str:
+def _after(mark: str, text: str) -> list[str]:
+    """Return the lines of ``text``, the first one after ``mark``, the others set in."""
+    first, *others = _split(text)
+    return [f"{mark} {first}".rstrip(), *(f"  {line}" for line in others)]
+
+
+def _excerpt(output: str) -> list[str]:
+    """Return the end of a command's output, and how much was left out."""
+    lines = _split(output.rstrip("\r\n")) if output.strip("\r\n") else []
+    hidden = max(len(lines) - SHOWN_LINES, 0)
+    above = [f"({hidden} more above)"] if hidden else []
+    return above + [_shorten(line) for line in lines[hidden:]]
+
+
+def _shorten(line: str) -> str:
+    hidden = len(line) - SHOWN_COLUMNS
+    return line if hidden <= 0 else f"{line[:SHOWN_COLUMNS]}({hidden} more characters)"
+
+
+def _asked(item: CommandItem) -> str:
     """What was asked for, without the shell around it."""
     shell = len(item.command) == 3 and item.command[1] in ("-lc", "-c")
     return item.command[2] if shell else join(item.command)
+
+
+def _failure(item: CommandItem) -> str:
+    return item.status if item.exit_code is None else f"exit code {item.exit_code}"
 
 
 def _summary(usage: TokenUsage, duration_ms: int | None) -> str:

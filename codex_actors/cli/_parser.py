@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, final
 
 import attrs
@@ -11,6 +12,9 @@ import attrs
 from .._version import __version__
 
 MODES: Final = ("read-only", "workspace-write", "danger-full-access")
+
+# Words that are commands to programs written for Codex, and would be dear as prompts.
+_MISSING: Final = ("fork", "review")
 
 
 @final
@@ -44,9 +48,13 @@ def parse(argv: Sequence[str]) -> ExecOptions:
     Raises:
         SystemExit: after help or version, or with status 2 and a message if they are wrong.
     """
-    parser = _parser()
-    given = parser.parse_args(argv)
-    resume, last, prompt = _words(given.exec_parser, given.words, given)
+    parser, run = _parsers()
+    if list(argv[:1]) != ["exec"]:
+        parser.parse_args(argv)
+        parser.error("the first word is the command: exec")
+    options, literal = _split(argv[1:])
+    given = run.parse_intermixed_args(options)
+    resume, last, prompt = _words(run, given, literal)
     return ExecOptions(
         prompt=None if prompt == "-" else prompt,
         resume=resume,
@@ -55,7 +63,7 @@ def parse(argv: Sequence[str]) -> ExecOptions:
         model=given.model,
         sandbox="danger-full-access" if given.bypass else given.sandbox,
         directory=given.cd,
-        overrides=tuple(given.config),
+        overrides=(*given.config, *_features(given)),
         images=tuple(path for paths in given.image for path in paths.split(",")),
         skip_git_repo_check=given.skip_git_repo_check,
         ephemeral=given.ephemeral,
@@ -66,7 +74,8 @@ def parse(argv: Sequence[str]) -> ExecOptions:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """Return the program's parser, and the one of its command."""
     parser = argparse.ArgumentParser(
         prog="codex-actors",
         description="Supervised trees of coding agents.",
@@ -81,9 +90,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog="exec resume ID [PROMPT] and exec resume --last [PROMPT] go on with a thread.",
         allow_abbrev=False,
     )
-    run.set_defaults(exec_parser=run)
     _add_options(run)
-    return parser
+    return parser, run
 
 
 def _add_options(run: argparse.ArgumentParser) -> None:
@@ -99,6 +107,20 @@ def _add_options(run: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="override a key of config.toml; the value is TOML, or else a plain string",
+    )
+    add(
+        "--enable",
+        action="append",
+        default=[],
+        metavar="FEATURE",
+        help="the same as -c features.FEATURE=true",
+    )
+    add(
+        "--disable",
+        action="append",
+        default=[],
+        metavar="FEATURE",
+        help="the same as -c features.FEATURE=false",
     )
     add(
         "-i",
@@ -125,23 +147,44 @@ def _add_options(run: argparse.ArgumentParser) -> None:
     )
 
 
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what comes before the first ``--``, and after it."""
+    options = list(itertools.takewhile(lambda word: word != "--", argv))
+    return options, list(argv[len(options) + 1 :])
+
+
+def _features(given: argparse.Namespace) -> Iterator[str]:
+    yield from (f"features.{name}=true" for name in given.enable)
+    yield from (f"features.{name}=false" for name in given.disable)
+
+
 def _words(
-    parser: argparse.ArgumentParser, words: list[str], given: argparse.Namespace
+    run: argparse.ArgumentParser, given: argparse.Namespace, literal: list[str]
 ) -> tuple[str | None, bool, str | None]:
     """Return which thread to resume, whether it is the last one, and the prompt."""
-    if words[:1] != ["resume"]:
-        if given.last:
-            parser.error("--last goes with resume: exec resume --last [PROMPT]")
-        return None, False, _prompt(parser, words)
-    rest = words[1:]
+    command = given.words[0] if given.words else None
+    if command == "resume":
+        return _resumed(run, given, [*given.words[1:], *literal])
+    if command in _MISSING:
+        run.error(f"there is no {command!r} here; if it is the prompt: exec -- {command}")
+    if given.last or given.all:
+        run.error("--last and --all go with resume: exec resume --last [PROMPT]")
+    return None, False, _prompt(run, [*given.words, *literal])
+
+
+def _resumed(
+    run: argparse.ArgumentParser, given: argparse.Namespace, words: list[str]
+) -> tuple[str | None, bool, str | None]:
     if given.last:
-        return None, True, _prompt(parser, rest)
-    if not rest:
-        parser.error("resume takes the id of a thread, or --last")
-    return rest[0], False, _prompt(parser, rest[1:])
+        return None, True, _prompt(run, words)
+    if given.all:
+        run.error("--all goes with --last: exec resume --last --all [PROMPT]")
+    if not words:
+        run.error("resume takes the id of a thread, or --last")
+    return words[0], False, _prompt(run, words[1:])
 
 
-def _prompt(parser: argparse.ArgumentParser, words: list[str]) -> str | None:
+def _prompt(run: argparse.ArgumentParser, words: list[str]) -> str | None:
     if len(words) > 1:
-        parser.error(f"the prompt is one argument; quote it: {' '.join(words)!r}")
+        run.error(f"the prompt is one argument; quote it: {' '.join(words)!r}")
     return words[0] if words else None

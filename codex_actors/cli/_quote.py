@@ -7,10 +7,15 @@ from collections.abc import Iterable
 from typing import Final
 
 # Quoting as the reference's: bare where nothing is special, else single quotes, else
-# double ones; a word that no single form can hold is written in several pieces.
+# double ones; a word that no single form can hold is written in several pieces. A caret
+# stands only right after an opening single quote: elsewhere interactive shells may take
+# it for a substitution in their history.
 _BARE: Final = re.compile(r"[A-Za-z0-9+\-./:@\]_]+")
-_SINGLE: Final = re.compile(r"[^'\\]+")
-_DOUBLE: Final = re.compile(r"[^`$!]+")
+_SINGLE: Final = re.compile(r"\^?[^'\\^]*")
+_DOUBLE: Final = re.compile(r"[^`$!^]+")
+
+_UNWRITABLE: Final = "<command included NUL byte>"
+"""What the reference writes for a command that no shell could be given."""
 
 
 def quote(word: str) -> str:
@@ -27,7 +32,8 @@ def quote(word: str) -> str:
 
 def join(words: Iterable[str]) -> str:
     """Return the words as one command line."""
-    return " ".join(map(quote, words))
+    line = " ".join(map(quote, words))
+    return _UNWRITABLE if "\0" in line else line
 
 
 def _piece(word: str) -> tuple[str, int]:

@@ -15,17 +15,22 @@ from ..protocol import (
     EventMsg,
     FileChange,
     FileChangeItem,
+    ImageViewItem,
     ItemCompleted,
     ItemStarted,
+    OtherTurnItem,
     PlanUpdated,
     ReasoningItem,
     SessionConfigured,
     StreamBroke,
     TokensCounted,
     TokenUsage,
+    TurnAborted,
     TurnCompleted,
     TurnItem,
     TurnStarted,
+    UpdateFile,
+    UserMessageItem,
     WarningRaised,
 )
 from ._quote import join
@@ -39,6 +44,7 @@ class ThreadEvents:
     """Turns the events of one agent into thread events. Holds what spans several of them."""
 
     _ids: dict[str, str] = attrs.field(factory=dict)
+    """Our ids of the items that were started, by their own. Models use theirs again."""
     _count: int = 0
     _usage: TokenUsage = TokenUsage()
     _plan: Line | None = None
@@ -51,7 +57,7 @@ class ThreadEvents:
             case TurnStarted():
                 return [{"type": "turn.started"}]
             case ItemStarted(item=CommandItem() | FileChangeItem() as item):
-                return [{"type": "item.started", "item": self._item(item)}]
+                return self._started(item)
             case ItemCompleted(item=item):
                 return self._completed(item)
             case PlanUpdated():
@@ -65,72 +71,45 @@ class ThreadEvents:
                 return [{"type": "error", "message": message}]
             case TokensCounted(info) if info is not None:
                 self._usage = info.total_token_usage
+                return []
             case TurnCompleted():
-                return self._turn_completed(msg)
-        return []
+                return [*self._plan_ended(), self._turn_completed(msg)]
+            case TurnAborted():
+                return self._plan_ended()
+            case _:
+                return []
+
+    def _started(self, item: CommandItem | FileChangeItem) -> list[Line]:
+        self._ids[item.id] = item_id = self._new_id()
+        return [{"type": "item.started", "item": {"id": item_id, **_shown(item)}}]
 
     def _completed(self, item: TurnItem) -> list[Line]:
-        shown = self._item(item)
-        return [{"type": "item.completed", "item": shown}] if shown else []
-
-    def _item(self, item: TurnItem) -> Line:
-        match item:
-            case AgentMessageItem(text=text):
-                return {"id": self._id(item.id), "type": "agent_message", "text": text}
-            case ReasoningItem(summary_text=parts) if any(parts):
-                text = "\n\n".join(parts)
-                return {"id": self._id(item.id), "type": "reasoning", "text": text}
-            case CommandItem():
-                return self._command(item)
-            case FileChangeItem():
-                return self._changes(item)
-        return {}
-
-    def _command(self, item: CommandItem) -> Line:
-        return {
-            "id": self._id(item.id),
-            "type": "command_execution",
-            "command": join(item.command),
-            "aggregated_output": item.aggregated_output or "",
-            "exit_code": item.exit_code,
-            "status": item.status,
-        }
-
-    def _changes(self, item: FileChangeItem) -> Line:
-        return {
-            "id": self._id(item.id),
-            "type": "file_change",
-            "changes": [{"path": p, "kind": kind_of(c)} for p, c in sorted(item.changes.items())],
-            "status": item.status,
-        }
+        if isinstance(item, OtherTurnItem) or not (shown := _shown(item)):
+            return []
+        item_id = self._ids.pop(item.id, None) or self._new_id()
+        return [{"type": "item.completed", "item": {"id": item_id, **shown}}]
 
     def _planned(self, plan: PlanUpdated) -> list[Line]:
         first = self._plan is None
         self._plan = {
-            "id": self._id("plan"),
+            "id": self._new_id() if self._plan is None else self._plan["id"],
             "type": "todo_list",
             "items": [{"text": s.step, "completed": s.status == "completed"} for s in plan.plan],
         }
         return [{"type": "item.started" if first else "item.updated", "item": self._plan}]
 
-    def _turn_completed(self, msg: TurnCompleted) -> list[Line]:
-        lines: list[Line] = []
-        if self._plan is not None:
-            lines.append({"type": "item.completed", "item": self._plan})
-            self._plan = None
-            del self._ids["plan"]
+    def _plan_ended(self) -> list[Line]:
+        plan, self._plan = self._plan, None
+        return [{"type": "item.completed", "item": plan}] if plan is not None else []
+
+    def _turn_completed(self, msg: TurnCompleted) -> Line:
         if msg.error is not None:
-            return [*lines, {"type": "turn.failed", "error": {"message": msg.error.message}}]
-        return [*lines, {"type": "turn.completed", "usage": _usage(self._usage)}]
+            return {"type": "turn.failed", "error": {"message": msg.error.message}}
+        return {"type": "turn.completed", "usage": _usage(self._usage)}
 
     def _noted(self, message: str) -> Line:
         item = {"id": self._new_id(), "type": "error", "message": message}
         return {"type": "item.completed", "item": item}
-
-    def _id(self, item_id: str) -> str:
-        if item_id not in self._ids:
-            self._ids[item_id] = self._new_id()
-        return self._ids[item_id]
 
     def _new_id(self) -> str:
         self._count += 1
@@ -144,8 +123,43 @@ def kind_of(change: FileChange) -> str:
             return "add"
         case DeleteFile():
             return "delete"
-        case _:
+        case UpdateFile():
             return "update"
+
+
+def _shown(item: TurnItem) -> Line:
+    """Return everything of the item's line but its id; nothing if it has no line."""
+    match item:
+        case AgentMessageItem(text=text):
+            return {"type": "agent_message", "text": text}
+        case ReasoningItem(summary_text=parts):
+            text = "\n".join(parts)
+            return {"type": "reasoning", "text": text} if text.strip() else {}
+        case CommandItem():
+            return _command(item)
+        case FileChangeItem():
+            return _changes(item)
+        case UserMessageItem() | ImageViewItem() | OtherTurnItem():
+            return {}
+
+
+def _command(item: CommandItem) -> Line:
+    return {
+        "type": "command_execution",
+        "command": join(item.command),
+        "aggregated_output": item.aggregated_output or "",
+        "exit_code": item.exit_code,
+        "status": item.status,
+    }
+
+
+def _changes(item: FileChangeItem) -> Line:
+    return {
+        "type": "file_change",
+        "changes": [{"path": p, "kind": kind_of(c)} for p, c in sorted(item.changes.items())],
+        # The format has no word for a patch that was declined.
+        "status": "failed" if item.status == "declined" else item.status,
+    }
 
 
 def _usage(usage: TokenUsage) -> Line:

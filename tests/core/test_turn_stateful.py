@@ -282,7 +282,7 @@ def samples_with_open_calls(turn: t.Turn, event: t.TurnInput) -> t.Step:
 )
 def test_planted_bugs_are_found(bug: Step) -> None:
     class Planted(TurnMachine):
-        step = staticmethod(bug)
+        step: ClassVar[Step] = staticmethod(bug)
 
     find: Any = settings(
         max_examples=1500,
