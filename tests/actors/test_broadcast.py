@@ -118,7 +118,7 @@ async def test_a_buffer_without_room_is_refused() -> None:
                 raise AssertionError
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 4), st.lists(st.integers(0, 6), max_size=8))
 def test_what_is_read_and_what_is_missed_add_up_in_order(size: int, bursts: list[int]) -> None:
     """Whatever the pace, items come in order and each gap says how many are missing."""
