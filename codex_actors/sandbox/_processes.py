@@ -149,7 +149,7 @@ class Processes:
             while self._starting:
                 await self._quieter.park()
             if self._count:
-                self._survivors = await kill_all(self._look, owned=self._running)
+                self._survivors = await kill_all(self._family.members, owned=self._running)
             await self._let_go()
             if self._record is not None and not self._survivors:
                 await self._record.discard()
