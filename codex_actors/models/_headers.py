@@ -14,15 +14,16 @@ from ..protocol import (
     ModelEvent,
     Provider,
     RateLimits,
+    RateLimitsSeen,
     RateLimitWindow,
     ServerModelSeen,
 )
-from ..protocol import RateLimitsSeen as RateLimitsSeen
 from ._client import Prompt
 from ._errors import BadProvider, MissingKey
 
+_NAME: Final = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+")
 _SENDABLE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?|")
-"""Values that every HTTP stack takes: printable ASCII without blanks at the ends."""
+"""Values that every HTTP library takes: printable ASCII without blanks at the ends."""
 
 _MAIN: Final = "codex"
 """The limit that a provider speaks of when it names none."""
@@ -80,7 +81,7 @@ def request_headers(
 
 
 def _check_sendable(name: str, value: str, provider: Provider) -> None:
-    if not _SENDABLE.fullmatch(value):
+    if not _NAME.fullmatch(name) or not _SENDABLE.fullmatch(value):
         raise BadProvider(
             f"the header {name!r} for the provider {provider.id!r} holds characters that HTTP"
             " does not carry; only printable ASCII can be sent"

@@ -251,7 +251,7 @@ class TestBrokenStreams:
                 with pytest.raises(StreamDisconnected):
                     await channel.receive()
 
-    async def test_silence(self, autojump_clock: trio.testing.MockClock) -> None:
+    async def test_silence_of_a_mock(self, autojump_clock: trio.testing.MockClock) -> None:
         error = await failure(client_of(delta("a"), ending="hang"))
 
         assert isinstance(error, StreamDisconnected)
@@ -536,6 +536,12 @@ class TestKeys:
         assert "s3cret" not in str(error)
         assert "s3cret" not in repr(client)
 
+    async def test_a_header_name_that_is_none(self, seen: list[httpx.Request]) -> None:
+        error = await failure(self.client(seen, {}, http_headers={"my header": "x"}))
+
+        assert isinstance(error, BadProvider)
+        assert "'my header'" in str(error)
+
     @pytest.mark.parametrize("url", ["", "model.test", "ftp://model.test", "http://"])
     def test_a_base_url_that_is_none(self, url: str) -> None:
         with pytest.raises(BadProvider, match="no HTTP address"):
@@ -573,6 +579,34 @@ class TestConnections:
             error = await failure(client)
 
         assert isinstance(error, ConnectionFailed)
+
+    async def test_a_silent_socket(self) -> None:
+        async with served(script_of([{"say": "hi"}, {"sleep": 1000}])) as server:
+            provider = Provider(id="test", base_url=server.base_url, stream_idle_timeout=0.05)
+            async with ResponsesClient(provider, environment={}) as client:
+                events: list[ModelEvent] = []
+                error = await failure(client, events)
+
+        assert isinstance(error, StreamDisconnected)
+        assert "fell silent" in str(error)
+        assert isinstance(events[-1], ItemDone)
+
+    async def test_a_proxy_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = bytearray()
+
+        async def proxy(stream: trio.SocketStream) -> None:
+            async with stream:
+                asked.extend(await stream.receive_some())
+                await stream.send_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n" + DONE)
+
+        async with raw_server(proxy) as address:
+            monkeypatch.setenv("HTTP_PROXY", address)
+            monkeypatch.setenv("http_proxy", address)
+            async with ResponsesClient(PROVIDER, environment={}) as client:
+                events = await collect(client)
+
+        assert events == [NO_LIMITS, ResponseCompleted("r")]
+        assert asked.startswith(b"POST http://model.test/v1/responses HTTP/1.1\r\n")
 
     async def test_leaving_early_closes_the_socket_at_once(self) -> None:
         closed = trio.Event()
