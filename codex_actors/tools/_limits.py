@@ -1,0 +1,67 @@
+"""What a tool may do, where it does it, and how much of its output the model is shown."""
+
+from __future__ import annotations
+
+import os.path
+from typing import Final, assert_never
+
+from ..core import tokens_of_bytes
+from ..protocol import (
+    DangerFullAccess,
+    ExternalSandbox,
+    ReadOnly,
+    SandboxPolicy,
+    Settings,
+    TruncationPolicy,
+    WorkspaceWrite,
+)
+
+DEFAULT_OUTPUT_TOKENS: Final = 10_000
+"""Tokens of output that a command's call gets when the model does not say; as Codex does."""
+
+NO_POLICY: Final = "no sandbox policy was chosen, so nothing may run; choose one"
+
+
+def absolute(path: str, cwd: str) -> str:
+    """Return where a path leads that a model wrote. Nothing is looked up."""
+    return os.path.normpath(os.path.join(cwd, path))
+
+
+def why_not_write(policy: SandboxPolicy | None) -> str | None:
+    """Return why this program itself may not write files under a policy; None if it may."""
+    match policy:
+        case None:
+            return NO_POLICY
+        case DangerFullAccess() | ExternalSandbox():
+            return None
+        case ReadOnly():
+            return "writing is forbidden by the sandbox policy read-only"
+        case WorkspaceWrite():
+            return (
+                "the sandbox policy workspace-write cannot be enforced here; choose"
+                " danger-full-access"
+            )
+        case _:
+            assert_never(policy)
+
+
+def output_limit(settings: Settings, requested: int | None) -> TruncationPolicy:
+    """Return how much of a command's output the model is shown.
+
+    Args:
+        settings: Their model's policy is the most.
+        requested: What the model asked for, in tokens.
+    """
+    most = _most(settings)
+    tokens = DEFAULT_OUTPUT_TOKENS if requested is None else requested
+    if tokens >= tokens_of_bytes(most.max_bytes):
+        return most
+    return TruncationPolicy("tokens", tokens)
+
+
+def _most(settings: Settings) -> TruncationPolicy:
+    own, limit = settings.model.truncation, settings.tool_output_token_limit
+    if limit is None:
+        return own
+    in_own_unit = TruncationPolicy("tokens", limit)
+    return in_own_unit if own.mode == "tokens" else TruncationPolicy("bytes", in_own_unit.max_bytes)

@@ -1,0 +1,197 @@
+"""Applying a patch for a call: read, decide, tell, write, tell."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping
+from typing import final
+
+import attrs
+import trio
+
+from ..core import (
+    DeleteHunk,
+    Hunk,
+    Patch,
+    PatchError,
+    PatchResult,
+    UpdateHunk,
+    apply_patch,
+    parse_patch,
+)
+from ..protocol import FileChange, FileChangeItem, UpdateFile
+from ._announce import announce_completed, announce_started
+from ._limits import absolute, why_not_write
+from ._patch_files import FileTrouble, carry_out, read_text
+from ._tool import ToolContext
+
+
+@final
+@attrs.frozen
+class Patched:
+    """How a patch went: what the model reads, and whether it was applied."""
+
+    text: str
+    ok: bool
+
+
+async def run_patch(text: str, cwd: str, call_id: str, context: ToolContext) -> Patched:
+    """Apply a patch, all of it or nothing.
+
+    Args:
+        text: As the model wrote it.
+        cwd: Absolute path that the patch's relative paths begin at.
+        call_id: The call that it is for.
+        context: Where to announce and to remember it.
+
+    Cancellation: before writing, nothing has happened; writing is not cut off.
+    """
+    refusal = why_not_write(context.settings.sandbox_policy)
+    if refusal is not None:
+        await trio.lowlevel.checkpoint()
+        return Patched(f"patch rejected: {refusal}", ok=False)
+    try:
+        plan = await trio.to_thread.run_sync(_prepare, text, cwd)
+    except (PatchError, FileTrouble) as error:
+        reason = error.explain() if isinstance(error, PatchError) else str(error)
+        return Patched(f"apply_patch verification failed: {reason}", ok=False)
+    return await _carry_out(plan, call_id, context)
+
+
+@final
+@attrs.frozen
+class _Plan:
+    """A patch that fits the files as they were when they were read."""
+
+    result: PatchResult
+    before: dict[str, str | None]
+    changes: dict[str, FileChange]
+    root: str
+
+
+async def _carry_out(plan: _Plan, call_id: str, context: ToolContext) -> Patched:
+    item = FileChangeItem(
+        id=call_id, changes=plan.changes, status="in_progress", auto_approved=True
+    )
+    started_at_ms = announce_started(item, context)
+    began = trio.current_time()
+    problem = await _write(plan)
+    if problem is None:
+        context.changes.record(plan.before, plan.result.operations, root=plan.root)
+        ended = attrs.evolve(item, status="completed", stdout=plan.result.summary, stderr="")
+    else:
+        ended = attrs.evolve(item, status="failed", stdout="", stderr=problem)
+    announce_completed(ended, context, started_at_ms=started_at_ms)
+    said = plan.result.summary if problem is None else f"{problem}\n"
+    seconds = f"{round(trio.current_time() - began, 1):g}"
+    code = 0 if problem is None else 1
+    return Patched(
+        f"Exit code: {code}\nWall time: {seconds} seconds\nOutput:\n{said}", ok=problem is None
+    )
+
+
+async def _write(plan: _Plan) -> str | None:
+    """Write the files; return what went wrong."""
+    # Started work in a thread cannot be cut off anyway, and once the world was told that it
+    # begins, the world must be told how it ends.
+    with trio.CancelScope(shield=True):
+        try:
+            await trio.to_thread.run_sync(carry_out, plan.result.operations, plan.before)
+        except FileTrouble as error:
+            return str(error)
+    return None
+
+
+# --- in a thread ------------------------------------------------------------
+
+
+def _prepare(text: str, cwd: str) -> _Plan:
+    """Read what the patch touches, and find out what it does.
+
+    Raises:
+        PatchError: as `parse_patch` and `apply_patch` say.
+        FileTrouble: if a file cannot be read; the message names the hunk.
+    """
+    patch = parse_patch(text)
+    if patch.environment is not None:
+        raise PatchError("there are no environments to choose from; leave the line out")
+    places = _Places(cwd, patch)
+    files: dict[str, str | None] = {}
+
+    def read(path: str) -> str | None:
+        files[path] = read_text(path)
+        return files[path]
+
+    try:
+        result = apply_patch(patch, read, resolve=places.resolve)
+    except FileTrouble as error:
+        raise FileTrouble(f"{places.hunk(error.path)}: {error}", error.path) from error
+    return _Plan(result, files, places.spell(result.changes), _find_root(cwd))
+
+
+@final
+class _Places:
+    """Where the paths of one patch lead.
+
+    Two names of one file are one file, or a hunk would undo what another did. Only a link
+    that the patch removes stands for itself: not the file is to go, but the link.
+    """
+
+    def __init__(self, cwd: str, patch: Patch) -> None:
+        self._cwd = cwd
+        self._hunks = patch.hunks
+        self._removed = {self._absolute(hunk.path) for hunk in patch.hunks if _removes(hunk)}
+        self._spelled: dict[str, str] = {}
+
+    def resolve(self, path: str) -> str:
+        spelled = self._absolute(path)
+        try:
+            real = self._real(spelled)
+        except ValueError as error:
+            raise FileTrouble(f"{path!r} is no path: {error}", spelled) from error
+        self._spelled.setdefault(real, spelled)
+        return real
+
+    def spell(self, changes: Mapping[str, FileChange]) -> dict[str, FileChange]:
+        """The changes by path, with the paths as the patch has them, made absolute."""
+        spelled = {
+            self._spelled[path]: attrs.evolve(change, move_path=self._spelled[change.move_path])
+            if isinstance(change, UpdateFile) and change.move_path is not None
+            else change
+            for path, change in changes.items()
+        }
+        return dict(sorted(spelled.items()))
+
+    def hunk(self, real: str) -> str:
+        """Which hunk is the first about a file, for people."""
+        for number, hunk in enumerate(self._hunks, 1):
+            paths = {hunk.path, getattr(hunk, "move_path", None) or hunk.path}
+            if self._spelled.get(real, real) in map(self._absolute, paths):
+                return f"hunk {number}"
+        return "the patch"
+
+    def _real(self, spelled: str) -> str:
+        if spelled not in self._removed or not os.path.islink(spelled):
+            return os.path.realpath(spelled)
+        return os.path.join(os.path.realpath(os.path.dirname(spelled)), os.path.basename(spelled))
+
+    def _absolute(self, path: str) -> str:
+        return absolute(path, self._cwd)
+
+
+def _removes(hunk: Hunk) -> bool:
+    match hunk:
+        case DeleteHunk() | UpdateHunk(move_path=str()):
+            return True
+        case _:
+            return False
+
+
+def _find_root(cwd: str) -> str:
+    """Return the repository that ``cwd`` is in, or ``cwd``."""
+    path = os.path.realpath(cwd)
+    while not os.path.exists(os.path.join(path, ".git")):
+        if path == os.path.dirname(path):
+            return os.path.realpath(cwd)
+        path = os.path.dirname(path)
+    return path

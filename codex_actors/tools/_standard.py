@@ -1,0 +1,39 @@
+"""The tools that every agent has."""
+
+from __future__ import annotations
+
+from ..protocol import Settings
+from ._apply_patch import FREEFORM_PATCH, FUNCTION_PATCH
+from ._plan import UPDATE_PLAN
+from ._shell import EXEC_COMMAND, WRITE_STDIN
+from ._tool import Tool, Toolbox
+from ._view_image import view_image
+
+
+def standard_toolbox(settings: Settings) -> Toolbox:
+    """Return what an agent with these settings can do by itself.
+
+    The features ``apply_patch`` and ``update_plan`` switch those tools on or off; where they
+    are silent, the model's metadata decides.
+    """
+    return Toolbox(
+        (
+            EXEC_COMMAND,
+            WRITE_STDIN,
+            *_plan(settings),
+            *_patch(settings),
+            view_image(original=settings.model.supports_image_detail_original),
+        )
+    )
+
+
+def _plan(settings: Settings) -> tuple[Tool, ...]:
+    wanted = "update_plan" in settings.model.experimental_tools
+    return (UPDATE_PLAN,) if settings.features.get("update_plan", wanted) else ()
+
+
+def _patch(settings: Settings) -> tuple[Tool, ...]:
+    form = settings.model.apply_patch
+    if not settings.features.get("apply_patch", form is not None):
+        return ()
+    return (FUNCTION_PATCH,) if form == "function" else (FREEFORM_PATCH,)
