@@ -118,10 +118,12 @@ async def open_world(
 ) -> AsyncGenerator[World, None]:
     """A world with real processes, unless others are given."""
     numbers = itertools.count(1000)
-    async with open_processes() as real:
-        async with open_exec_sessions(
+    async with (
+        open_processes() as real,
+        open_exec_sessions(
             processes or real,
             new_session_id=lambda: next(numbers),
             new_chunk_id=lambda: "abc123",
-        ) as sessions:
-            yield World(make_settings(cwd, **changes), sessions)
+        ) as sessions,
+    ):
+        yield World(make_settings(cwd, **changes), sessions)
