@@ -71,7 +71,8 @@ def outcome_of(turn: Turn) -> TaskOutcome:
             return TaskFailed(turn.error.message, kind)
         case Phase.ABORTED:
             return TaskInterrupted(turn.interrupted_by or "user")
-    return TaskFailed("the agent ended before its turn did", "internal_server_error")
+        case _:
+            return TaskFailed("the agent ended before its turn did", "internal_server_error")
 
 
 def agent(world: AgentWorld) -> Behavior[Envelope]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from ..core import Entry
 from ..protocol import (
@@ -12,6 +13,7 @@ from ..protocol import (
     InputText,
     LocalImageInput,
     Message,
+    OtherInput,
     TextInput,
     UserInput,
     UserMessageItem,
@@ -55,4 +57,7 @@ async def _parts(item: UserInput, number: int) -> list[ContentPart]:
                 return [InputText(picture)]
             opening = InputText(f'<image name=[Image #{number}] path="{path}">')
             return [opening, picture, InputText("</image>")]
-    return []
+        case OtherInput(kind):
+            return [InputText(f"(input of the unknown kind {kind!r} was left out)")]
+        case _:
+            assert_never(item)

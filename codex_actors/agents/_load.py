@@ -15,13 +15,14 @@ from ..protocol import (
     SessionConfigured,
     SessionMeta,
     TokenUsageInfo,
+    ToolCall,
     ToolOutput,
     TurnAborted,
     TurnContext,
     WarningRaised,
     developer_message,
 )
-from ..rollout import Recorder
+from ..rollout import Recorder, Rollout, RolloutStore, time_stamp
 from ._desk import Desk
 from ._history import History
 from ._hub import Hub
@@ -29,7 +30,6 @@ from ._prompts import read_prompt
 from ._services import AgentServices
 from ._setup import surroundings
 from ._spec import AgentSpec
-from ._stamp import stamp
 from ._thread import Thread
 
 
@@ -49,19 +49,43 @@ async def load_thread(
 
     Cancellation: nothing has happened.
     """
-    resumed = desk.begun or spec.resume is not None
-    replayed = await recorder.reopen(desk.thread_id) if resumed else None
+    rollout = await _read(recorder, desk, spec)
+    replayed = None if rollout is None else core.replay(rollout.lines)
     thread = _thread(services, recorder, hub, texts, desk, replayed)
     if replayed is None:
         thread.keep(_meta(thread, desk))
     thread.announce(_configured(thread))
     _warn_of_guesses(thread)
-    if replayed is not None:
+    if rollout is not None and replayed is not None:
+        _warn_of_problems(thread, rollout)
         _take_up(thread, replayed)
     desk.begun = True
     desk.tokens = thread.tokens
     await thread.settle()
     return thread
+
+
+async def _read(recorder: Recorder, desk: Desk, spec: AgentSpec) -> Rollout | None:
+    """Return what is recorded of a thread that goes on; None for a new one."""
+    if desk.begun:
+        return await recorder.read(desk.thread_id)
+    if spec.resume is None:
+        return None
+    path = await RolloutStore(desk.settings.home).find(desk.thread_id)
+    recorder.adopt(desk.thread_id, path)
+    rollout = await recorder.read(desk.thread_id)
+    recorder.adopt(desk.thread_id, path, next_ordinal=rollout.next_ordinal)
+    return rollout
+
+
+def _warn_of_problems(thread: Thread, rollout: Rollout) -> None:
+    for problem in rollout.problems:
+        if not problem.torn:
+            thread.announce(
+                WarningRaised(
+                    f"line {problem.number} of the rollout was passed over: {problem.reason}"
+                )
+            )
 
 
 def _thread(
@@ -93,7 +117,7 @@ def _meta(thread: Thread, desk: Desk) -> SessionMeta:
     return SessionMeta(
         id=thread.id,
         session_id=thread.session_id,
-        timestamp=stamp(thread.services.now()),
+        timestamp=time_stamp(thread.services.now()),
         cwd=desk.settings.cwd,
         originator=desk.settings.originator,
         cli_version=__version__,
@@ -138,8 +162,8 @@ def _take_up(thread: Thread, replayed: Replayed) -> None:
         model_context_window=thread.settings.model.usable_context_window,
     )
     thread.limits = replayed.rate_limits
-    if replayed.turn_context is not None:
-        thread.told = _told(thread, replayed.turn_context)
+    if replayed.told is not None:
+        thread.told = _told(thread, replayed.told)
     if replayed.unsettled_turn_id is not None:
         _end_cut_off_turn(thread, replayed.items, replayed.unsettled_turn_id)
 
@@ -159,7 +183,9 @@ def _told(thread: Thread, context: TurnContext) -> Surroundings:
 
 
 def _end_cut_off_turn(thread: Thread, items: Sequence[Item], turn_id: str) -> None:
-    for call in core.unanswered(tuple(items)):
+    for call in core.unanswered(items):
+        if not isinstance(call, ToolCall):
+            continue  # of a kind that no tool of ours answers; requests fill it in
         output = ToolOutput(call_id=call.call_id, output="aborted", kind=call.kind, ok=False)
         thread.record(Entry(output), turn_id)
     thread.record(Entry(core.aborted_marker(thread.texts)), turn_id)

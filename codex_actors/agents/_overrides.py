@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+from typing import Any
 
 import attrs
 
@@ -14,7 +15,7 @@ from ._errors import SandboxUnavailable
 
 def apply_overrides(settings: Settings, overrides: Overrides) -> Settings:
     """Return the settings with every override that was given; they stay."""
-    changes: dict[str, object] = {
+    changes: dict[str, Any] = {
         name: value
         for name in ("approval_policy", "sandbox_policy", "effort", "summary")
         if (value := getattr(overrides, name)) is not None

@@ -12,8 +12,9 @@ import trio
 from ..actors import open_broadcast, open_supervisor
 from ..models import ModelClient, open_client
 from ..protocol import Event, Settings, TaskInterrupted
-from ..rollout import Journal, open_journal, open_recorder
+from ..rollout import open_recorder
 from ..tools import Toolbox, standard_toolbox
+from ._books import Books
 from ._hub import Hub
 from ._load import load_thread
 from ._prompts import read_context_texts
@@ -32,7 +33,7 @@ async def open_agents(
     toolbox: Callable[[Settings], Toolbox] = standard_toolbox,
     services: AgentServices | None = None,
 ) -> AsyncGenerator[AgentTree, None]:
-    """Open a place for a tree of agents: ``async with open_agents(settings) as tree``.
+    """Open a place for a tree of agents, with ``async with``.
 
     Leaving the block normally asks the agents to end, gives them their grace, and cancels
     what is left; leaving it with an exception, or cancelling it, cancels them. Either way
@@ -53,32 +54,33 @@ async def open_agents(
     """
     async with AsyncExitStack() as stack:
         if services is None:
-            client = model or await stack.enter_async_context(open_client(settings.provider))
-            services = AgentServices(model=client, toolbox=toolbox)
-        recorder = await stack.enter_async_context(
-            open_recorder(settings.home, ephemeral=settings.ephemeral)
-        )
+            if model is None:
+                model = await stack.enter_async_context(open_client(settings.provider))
+            services = AgentServices(model=model, toolbox=toolbox)
+        home = None if settings.ephemeral else settings.home
+        recorder = await stack.enter_async_context(open_recorder(home, now=services.now))
         broadcast = await stack.enter_async_context(open_broadcast[Event]())
-        hub = Hub(broadcast)
-        journal = await stack.enter_async_context(
-            open_journal(settings.home, ephemeral=settings.ephemeral)
-        )
-        stack.push_async_callback(_settle_the_rest, journal, hub)
+        books = await stack.enter_async_context(_open_books(home, Hub(broadcast), services))
         supervisor = await stack.enter_async_context(open_supervisor("root"))
-        texts = read_context_texts()
         yield AgentTree(
             settings=settings,
             services=services,
-            journal=journal,
+            books=books,
             supervisor=supervisor,
-            hub=hub,
             broadcast=broadcast,
-            load=partial(load_thread, services, recorder, hub, texts),
+            load=partial(load_thread, services, recorder, books.hub, read_context_texts()),
         )
 
 
-async def _settle_the_rest(journal: Journal, hub: Hub) -> None:
-    """Give every task that is still open its outcome: its agent is gone."""
-    with trio.move_on_after(SETTLING, shield=True):
-        for record in await journal.settle_all(TaskInterrupted("shutdown")):
-            hub.settle(record)
+@asynccontextmanager
+async def _open_books(
+    home: str | None, hub: Hub, services: AgentServices
+) -> AsyncGenerator[Books, None]:
+    """Keep a tree's books; every task that is still open at the end gets its outcome."""
+    async with AsyncExitStack() as stack:
+        books = Books(home, hub, services, stack)
+        try:
+            yield books
+        finally:
+            with trio.move_on_after(SETTLING, shield=True):
+                await books.settle_all(TaskInterrupted("shutdown"))

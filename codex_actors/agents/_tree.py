@@ -21,7 +21,6 @@ from ..actors import (
     ReplyPort,
     Supervisor,
     Watch,
-    WatchCell,
 )
 from ..core import Entry
 from ..protocol import (
@@ -38,25 +37,20 @@ from ..protocol import (
     TaskFailed,
     TaskId,
     TaskOutcome,
-    TaskRecord,
-    TextInput,
     ThreadId,
     UserInput,
     UserTurn,
     Verdict,
 )
-from ..rollout import Journal
 from ._agent import AgentWorld, agent
+from ._books import Books
 from ._desk import Desk, Envelope, Work
 from ._errors import EmptyInput, NoSuchAgent, RootExists
-from ._feed import TaskFeed
 from ._handle import AgentHandle
-from ._hub import Hub
 from ._input import prepare_input
 from ._overrides import apply_overrides, check_sandbox
 from ._services import AgentServices
 from ._spec import AgentSpec
-from ._stamp import stamp
 from ._task import Task
 from ._thread import Thread
 
@@ -80,9 +74,8 @@ class AgentTree:
 
     settings: Settings
     services: AgentServices
-    journal: Journal
+    _books: Books
     _supervisor: Supervisor
-    _hub: Hub
     _broadcast: Broadcast[Event]
     _load: Callable[[Desk, AgentSpec], Awaitable[Thread]]
     _desks: dict[ThreadId, Desk] = attrs.field(factory=dict)
@@ -134,7 +127,7 @@ class AgentTree:
 
     def status(self, thread_id: ThreadId) -> Watch[AgentStatus]:
         """What an agent is doing."""
-        return self._hub.status(thread_id)
+        return self._books.hub.status(thread_id)
 
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
         """Every agent and what it is doing, in the order they were made."""
@@ -162,6 +155,7 @@ class AgentTree:
         )
         self._desks[desk.thread_id] = desk
         try:
+            await self._books.enter(desk)
             self._refs[desk.thread_id] = await self._supervisor.start(child)
         except BaseException:
             del self._desks[desk.thread_id]
@@ -175,14 +169,11 @@ class AgentTree:
     ) -> Task:
         op = UserTurn(items=items, overrides=overrides, output_schema=schema)
         entries = await self._prepare(op)
-        record = self._record(desk, items)
-        feed = TaskFeed(record.id, desk.thread_id, WatchCell(record))
-        self._hub.add_feed(feed)
-        await self.journal.assign(record)
+        feed = await self._books.assign(desk, items)
         try:
-            await self._ask(desk, op, entries, record.id)
+            await self._ask(desk, op, entries, feed.task_id)
         except ActorTerminated:
-            await self._finish(record.id, TaskFailed("the agent has ended"))
+            await self._books.settle(feed.task_id, TaskFailed("the agent has ended"))
             raise
         return Task(feed, desk)
 
@@ -219,28 +210,16 @@ class AgentTree:
                     check_sandbox(overrides.sandbox_policy)
             case InjectItems(()):
                 raise EmptyInput
+            case _:
+                pass
         await trio.lowlevel.checkpoint()
         return ()
-
-    def _record(self, desk: Desk, items: tuple[UserInput, ...]) -> TaskRecord:
-        name = self.services.new_id()
-        return TaskRecord(
-            id=TaskId(name),
-            thread_id=desk.thread_id,
-            path=desk.path,
-            text="\n".join(i.text for i in items if isinstance(i, TextInput)),
-            assigned_at=stamp(self.services.now()),
-            turn_id=name,
-        )
 
     async def _settle(self, work: Work, outcome: TaskOutcome) -> None:
         if work.task_id is None:
             await trio.lowlevel.checkpoint()
         else:
-            await self._finish(work.task_id, outcome)
-
-    async def _finish(self, task_id: TaskId, outcome: TaskOutcome) -> None:
-        self._hub.settle(await self.journal.settle(task_id, outcome))
+            await self._books.settle(work.task_id, outcome)
 
 
 def _records_folder(settings: Settings) -> Path | None:

@@ -7,6 +7,7 @@ agent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, final
@@ -28,6 +29,8 @@ class TurnWorkers:
     _gone: trio.Event = attrs.field(factory=trio.Event)
     _scope: trio.CancelScope = attrs.field(factory=trio.CancelScope)
     _nursery: trio.Nursery | None = None
+    _deadline: float = math.inf
+    """Until when the workers are waited for, on Trio's clock."""
     calls: dict[str, float] = attrs.field(factory=dict)
     """When each tool that is at work was started, on Trio's clock, by call id."""
 
@@ -38,16 +41,16 @@ class TurnWorkers:
 
     def stop(self, report: Callable[[], Awaitable[None]]) -> None:
         """Cancel every worker, and run ``report`` beside their end. Not a checkpoint."""
-        self._scope.cancel(reason="the turn was interrupted")
+        self._cancel("the turn was interrupted")
         self._home.start_soon(report, name="report of a turn's end")
 
     async def wait_gone(self) -> bool:
         """Wait until no worker runs; False if some still does after the grace.
 
-        Cancellation: shielded, and takes at most `GRACE` seconds: a turn's end must be
-            recorded when its agent is cancelled, too.
+        Cancellation: shielded, and ends `GRACE` seconds after they were cancelled: a turn's
+            end must be recorded when its agent is cancelled, too.
         """
-        with trio.move_on_after(GRACE, shield=True):
+        with trio.CancelScope(deadline=self._deadline, shield=True):
             await self._gone.wait()
         return self._gone.is_set()
 
@@ -62,7 +65,11 @@ class TurnWorkers:
 
     def _finish(self) -> None:
         self._over.set()
-        self._scope.cancel(reason="the turn is over")
+        self._cancel("the turn is over")
+
+    def _cancel(self, reason: str) -> None:
+        self._deadline = min(self._deadline, trio.current_time() + GRACE)
+        self._scope.cancel(reason=reason)
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import Final, final
+from typing import Final, assert_never, final
 
 import attrs
 
@@ -119,6 +119,8 @@ class HumanLog:
                 return [f"looked at {clean(path)}"]
             case OtherTurnItem():
                 return []
+            case _:
+                assert_never(item)
 
     def _command(self, item: CommandItem) -> Iterable[str]:
         good = item.status == "completed"

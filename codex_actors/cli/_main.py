@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> None:
     options = parse(sys.argv[1:] if argv is None else argv)
     try:
         status = _exec(options)
-    except Exception as exc:
+    except Exception as exc:  # noqa: BLE001 - the outermost edge: what is ours is said in one line
         status = _report(exc)
     except KeyboardInterrupt:
         status = 130

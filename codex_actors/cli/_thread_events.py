@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, assert_never, final
 
 import attrs
 
@@ -125,6 +125,8 @@ def kind_of(change: FileChange) -> str:
             return "delete"
         case UpdateFile():
             return "update"
+        case _:
+            assert_never(change)
 
 
 def _shown(item: TurnItem) -> Line:
@@ -141,6 +143,8 @@ def _shown(item: TurnItem) -> Line:
             return _changes(item)
         case UserMessageItem() | ImageViewItem() | OtherTurnItem():
             return {}
+        case _:
+            assert_never(item)
 
 
 def _command(item: CommandItem) -> Line:

@@ -8,7 +8,7 @@ Held by tests/core/test_shown.py.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, assert_never
 
 from ..protocol import (
     AgentMessageItem,
@@ -67,7 +67,7 @@ def is_kept(event: EventMsg) -> bool:
     return isinstance(event, _KEPT)
 
 
-def shown_as(item: Item, item_id: str) -> TurnItem | None:
+def shown_as(item: Item, item_id: str) -> AgentMessageItem | ReasoningItem | None:
     """Return how an item of the model is shown; None if it is not.
 
     Args:
@@ -83,6 +83,8 @@ def shown_as(item: Item, item_id: str) -> TurnItem | None:
             )
         case Message() | ToolCall() | ToolOutput() | OtherItem():
             return None
+        case _:
+            assert_never(item)
 
 
 def flat_events(event: EventMsg, *, raw_reasoning: bool = False) -> tuple[EventMsg, ...]:
@@ -120,6 +122,8 @@ def _completed(item: TurnItem, event: ItemCompleted, raw: bool) -> tuple[EventMs
             return (ImageViewed(item.id, item.path),)
         case OtherTurnItem():
             return ()
+        case _:
+            assert_never(item)
 
 
 def _user_message(item: UserMessageItem) -> UserMessageRecorded:

@@ -39,6 +39,8 @@ def settings(home: Path, **changes: Any) -> Settings:
         home=str(home),
         sandbox_policy=DangerFullAccess(),
         models={"known": KNOWN, "other": OTHER},
+        # A jumping clock does not wait for the threads that write to a disk.
+        ephemeral=True,
     )
     return attrs.evolve(plain, **changes)
 

@@ -13,8 +13,8 @@ from codex_actors.agents import AgentSpec, EmptyInput, OperationRefused, Sandbox
 from codex_actors.protocol import (
     AgentMessageRecorded,
     Completed,
-    ErrorOccurred,
     Errored,
+    ErrorOccurred,
     InjectItems,
     Message,
     Overrides,
@@ -30,7 +30,6 @@ from codex_actors.protocol import (
     TurnCompleted,
     user_message,
 )
-
 from tests.agents.support import Remembering, collect, names, open_tree, remember
 
 
@@ -326,7 +325,7 @@ async def test_changed_settings_are_told_and_stay(tmp_path: Path) -> None:
 
     assert [p.model for p in model.prompts] == ["known", "other", "other"]
     assert [p.effort for p in model.prompts] == [None, None, "high"]
-    switch, moved, two = model.items(1)[-3:]
+    switch, moved, _ = model.items(1)[-3:]
     assert isinstance(switch, Message)
     assert "<model_switch>" in switch.text
     assert isinstance(moved, Message)

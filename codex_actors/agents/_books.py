@@ -1,0 +1,90 @@
+"""The tree's books: who was made, what was assigned, how it ended; and who is told."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import final
+
+import attrs
+
+from ..actors import WatchCell
+from ..protocol import (
+    TaskId,
+    TaskInterrupted,
+    TaskOutcome,
+    TaskRecord,
+    TextInput,
+    UserInput,
+)
+from ..rollout import AgentEdge, Journal, open_journal, time_stamp
+from ._desk import Desk
+from ._feed import TaskFeed
+from ._hub import Hub
+from ._services import AgentServices
+
+
+@final
+@attrs.define(eq=False)
+class Books:
+    """Writes down before it is acted on, and tells after it is written."""
+
+    home: str | None
+    hub: Hub
+    services: AgentServices
+    _stack: AsyncExitStack
+    """Holds the journal open until the tree has ended."""
+    _journal: Journal | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """The journal; there is one from the root on."""
+        assert self._journal is not None, "an agent was there before the root"
+        return self._journal
+
+    async def enter(self, desk: Desk) -> None:
+        """Write down that an agent is made. With the root, the journal is opened.
+
+        Tasks that an earlier process left behind end as interrupted by the restart.
+
+        Raises:
+            JournalError: if the disk refuses.
+        """
+        if self._journal is None:
+            opening = open_journal(self.home, desk.thread_id, now=self.services.now)
+            self._journal = await self._stack.enter_async_context(opening)
+            await self.settle_all(TaskInterrupted("restart"))
+        if desk.thread_id not in self.journal.state.agents:
+            stamp = time_stamp(self.services.now())
+            edge = AgentEdge(path=desk.path, thread_id=desk.thread_id, created_at=stamp)
+            await self.journal.create_agent(edge)
+
+    async def assign(self, desk: Desk, items: tuple[UserInput, ...]) -> TaskFeed:
+        """Write down a task, and return where its events will be.
+
+        Raises:
+            JournalError: if the disk refuses; then there is no task.
+        """
+        name = self.services.new_id()
+        record = TaskRecord(
+            id=TaskId(name),
+            thread_id=desk.thread_id,
+            path=desk.path,
+            text="\n".join(i.text for i in items if isinstance(i, TextInput)),
+            assigned_at=time_stamp(self.services.now()),
+            turn_id=name,
+        )
+        feed = TaskFeed(record.id, desk.thread_id, WatchCell(record))
+        await self.journal.assign(record)
+        self.hub.add_feed(feed)
+        return feed
+
+    async def settle(self, task_id: TaskId, outcome: TaskOutcome) -> None:
+        """Write down how a task ended, unless that is known, and tell."""
+        self.hub.settle(await self.journal.settle(task_id, outcome))
+
+    async def settle_all(self, outcome: TaskOutcome) -> None:
+        """Give every task that is still open the same outcome."""
+        if self._journal is None:
+            return
+        for record in self._journal.state.unsettled:
+            await self.settle(record.id, outcome)

@@ -1,0 +1,284 @@
+"""`codex-actors exec` as a person or a program runs it: real processes, a real server."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.integration.support import (
+    FULL,
+    INTERRUPT,
+    TERMINATE,
+    Place,
+    finish,
+    open_server,
+    poll,
+    processes_with,
+    serve_bytes,
+)
+
+HELLO = [
+    [{"reason": "hm"}, {"call": "exec_command", "args": {"cmd": "echo hi"}}],
+    [{"say": "done"}],
+]
+
+
+async def test_json_lines(tmp_path: Path) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        ended = await place.run("exec", "--json", *FULL, "go")
+
+    assert ended.status == 0, ended.stderr
+    assert ended.types == [
+        "thread.started",
+        "item.completed",  # the warning that nothing is known of the model
+        "turn.started",
+        "item.completed",
+        "item.started",
+        "item.completed",
+        "item.completed",
+        "turn.completed",
+    ]
+    command = ended.events[5]["item"]
+    assert (
+        command["command"],
+        command["aggregated_output"],
+        command["exit_code"],
+    ) == ("/bin/bash -lc 'echo hi'", "hi\n", 0)
+
+
+async def test_people_get_a_log_and_the_last_message(tmp_path: Path) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        ended = await place.run("exec", *FULL, "-o", "last.txt", "go")
+
+    assert (ended.status, ended.stdout) == (0, "done\n")
+    assert "$ echo hi" in ended.stderr
+    assert (place.work / "last.txt").read_text("utf-8") == "done"
+
+
+async def test_the_rollout_is_private_and_whole(tmp_path: Path) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        await place.run("exec", *FULL, "go")
+
+    [path] = place.rollouts()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    lines = place.lines()
+    assert lines[0]["type"] == "session_meta"
+    kinds = [line["payload"]["type"] for line in lines if line["type"] == "response_item"]
+    assert kinds == ["message"] * 3 + [
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "message",
+    ]
+    assert lines[-1]["payload"]["type"] == "task_complete"
+
+
+async def test_resume_goes_on_with_the_thread(tmp_path: Path) -> None:
+    async with open_server([[{"say": "first"}], [{"say": "second"}], [{"say": "third"}]]) as server:
+        place = Place.below(tmp_path, server.base_url)
+        first = await place.run("exec", "--json", *FULL, "one")
+        thread = first.events[0]["thread_id"]
+        second = await place.run("exec", "--json", *FULL, "resume", thread, "two")
+        third = await place.run("exec", "--json", *FULL, "resume", "--last", "three")
+
+    assert [thread] * 2 == [e.events[0]["thread_id"] for e in (second, third)]
+    assert [
+        next(
+            e["item"]["text"]
+            for e in ended.events
+            if e.get("item", {}).get("type") == "agent_message"
+        )
+        for ended in (second, third)
+    ] == ["second", "third"]
+    assert len(place.rollouts()) == 1
+    said = [
+        part["text"]
+        for line in place.lines()
+        if line["type"] == "response_item"
+        for part in line["payload"]["content"]
+        if line["payload"]["role"] in ("user", "assistant") and not part["text"].startswith("<")
+    ]
+    assert said == ["one", "first", "two", "second", "three", "third"]
+
+
+async def test_the_prompt_may_come_from_stdin(tmp_path: Path) -> None:
+    async with open_server([[{"say": "ok"}]]) as server:
+        place = Place.below(tmp_path, server.base_url)
+        piped = tmp_path / "prompt.txt"
+        piped.write_text("from a pipe", "utf-8")
+        with piped.open("rb") as stdin:
+            alone = await place.run("exec", *FULL, "-", stdin=stdin)
+        with piped.open("rb") as stdin:
+            added = await place.run("exec", "--ephemeral", *FULL, "look", stdin=stdin)
+
+    assert (alone.status, added.status) == (0, 0)
+    assert "> from a pipe" in alone.stderr
+    assert "> <stdin>" in added.stderr
+
+
+async def test_ephemeral_writes_nothing(tmp_path: Path) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        ended = await place.run("exec", *FULL, "--ephemeral", "go")
+
+    assert ended.status == 0
+    assert [place.home / "config.toml"] == list(place.home.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["exec", "--skip-git-repo-check", "go"], "-s danger-full-access"),
+        (["exec", "-s", "read-only", "--skip-git-repo-check", "go"], "'read-only'"),
+        (["exec", *FULL, " \n "], "the prompt is empty"),
+        (["exec", *FULL, "-C", "/no/such/place", "go"], "'/no/such/place'"),
+        (["exec", "-s", "danger-full-access", "go"], "--skip-git-repo-check"),
+        (["exec", *FULL, "resume", "01a1fe6b-0e15-7683-9a54-8f4fce734545", "go"], "01a1fe6b"),
+        (["exec", *FULL, "resume", "--last", "go"], "no "),
+        (["exec", *FULL, "resume", "../../etc/passwd", "go"], "passwd"),
+        (["exec", *FULL, "-c", "model_provider=nobody", "go"], "nobody"),
+        (["exec", *FULL, "--output-schema", "/no/such/file", "go"], "/no/such/file"),
+    ],
+)
+async def test_what_cannot_be_done_is_said_in_one_line(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    ended = await Place.below(tmp_path).run(*arguments)
+
+    assert (ended.status, ended.stdout) == (1, "")
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+    errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+
+
+async def test_without_any_provider_the_ways_are_named(tmp_path: Path) -> None:
+    place = Place.below(tmp_path)
+    (place.home / "config.toml").unlink()
+    ended = await place.run("exec", *FULL, "go")
+
+    assert ended.status == 1
+    for way in ("OPENAI_API_KEY", "CODEX_API_KEY", "auth.json", "model_providers"):
+        assert way in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n"
+        b"<html><title>Bad gateway</title><body>oh</body></html>",
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+        b'event: response.created\ndata: {"type": "resp',
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+        b"data: not json\n\n\xff\xfe\n\n",
+        b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 2\r\n\r\n{}",
+        b"not HTTP at all",
+    ],
+    ids=["html", "truncated", "malformed", "429", "garbage"],
+)
+async def test_a_bad_server_fails_the_turn_in_words(tmp_path: Path, answer: bytes) -> None:
+    async with serve_bytes(answer) as base_url:
+        place = Place.below(tmp_path, base_url)
+        ended = await place.run("exec", "--json", *FULL, "go")
+
+    assert ended.status == 1
+    assert "Traceback" not in ended.stderr
+    assert ended.types[-1] == "turn.failed"
+    assert ended.events[-1]["error"]["message"]
+    assert place.lines()[-1]["payload"]["type"] == "task_complete"
+
+
+SLEEPS = (
+    "setsid sh -c 'exec -a DAEMON sleep 1000' & "
+    "bash -c 'exec -a CHILD sleep 1000' & "
+    "touch started; sleep 1000"
+)
+
+
+def sleeping(marker: str) -> list[list[dict[str, object]]]:
+    command = SLEEPS.replace("DAEMON", f"daemon-{marker}").replace("CHILD", f"child-{marker}")
+    command = command.replace("sh -c", "bash -c")
+    return [
+        [{"call": "exec_command", "args": {"cmd": command, "yield_time_ms": 30000}}],
+        [{"say": "x"}],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("signals", "status"), [([INTERRUPT], 1), ([TERMINATE], 143), ([INTERRUPT, INTERRUPT], 130)]
+)
+async def test_signals_end_the_program_in_order_and_leave_no_process(
+    tmp_path: Path, signals: list[int], status: int
+) -> None:
+    marker = f"{os.getpid()}-{tmp_path.name}"
+    async with open_server(sleeping(marker)) as server:
+        place = Place.below(tmp_path, server.base_url)
+        process = place.start("exec", "--json", *FULL, "go")
+        await poll((place.work / "started").exists)
+        await poll(lambda: processes_with(f"daemon-{marker}"))
+        for number in signals:
+            process.send_signal(number)
+        ended = await finish(process)
+
+    assert "Traceback" not in ended.stderr
+    assert processes_with(f"daemon-{marker}") + processes_with(f"child-{marker}") == []
+    assert status == ended.status or (len(signals) == 2 and ended.status == 1)
+    assert "turn.completed" not in ended.types
+    lines = place.lines()
+    assert lines[-1]["payload"]["type"] == "turn_aborted"
+    outputs = [li["payload"] for li in lines if li["payload"].get("type") == "function_call_output"]
+    assert "aborted by user" in outputs[0]["output"]
+
+
+async def test_what_kill_9_left_behind_is_reported_by_the_next_start(tmp_path: Path) -> None:
+    marker = f"{os.getpid()}-{tmp_path.name}"
+    async with open_server(sleeping(marker)) as server:
+        place = Place.below(tmp_path, server.base_url)
+        process = place.start("exec", "--json", *FULL, "go")
+        await poll(lambda: processes_with(f"daemon-{marker}"))
+        process.kill()
+        killed = await finish(process)
+        left = processes_with(f"daemon-{marker}")
+        thread = killed.events[0]["thread_id"]
+        ended = await place.run("exec", *FULL, "resume", thread, "go on")
+        for pid in left + processes_with(f"child-{marker}") + processes_with("sleep 1000"):
+            os.kill(pid, 9)
+
+    assert left
+    assert ended.status == 0, ended.stderr
+    assert f"daemon-{marker}" in ended.stderr
+    assert str(left[0]) in ended.stderr
+    kinds = [line["payload"].get("type") for line in place.lines()]
+    assert kinds.count("turn_aborted") == 1
+    assert kinds.index("turn_aborted") < kinds.index("task_complete")
+
+
+async def test_a_disk_that_refuses_is_a_warning_and_the_turn_goes_on(tmp_path: Path) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        (place.home / "sessions").write_text("a file where a folder should be", "utf-8")
+        ended = await place.run("exec", "--json", *FULL, "go")
+
+    assert ended.status == 0, ended.stderr
+    messages = [
+        e["item"]["message"] for e in ended.events if e.get("item", {}).get("type") == "error"
+    ]
+    assert len([m for m in messages if "sessions" in m]) == 1
+
+
+async def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        process = place.start("exec", "--json", *FULL, "go")
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        ended = await finish(process)
+
+    assert "Traceback" not in ended.stderr
