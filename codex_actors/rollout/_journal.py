@@ -1,0 +1,246 @@
+"""The journal of a tree: agents and tasks, written before they are acted on.
+
+Invariants, held by tests/rollout/test_journal.py:
+
+* what a method returned is in the journal; what it raised `JournalError` for is not;
+* a task has one outcome, the first that the journal took, and everybody who settles it is told
+  that one;
+* reading the journal back gives the state that its methods returned.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Final, final
+
+import attrs
+import trio
+
+from ..protocol import TaskId, TaskOutcome, TaskRecord, ThreadId
+from ..wire import WireError
+from ._batches import Batches
+from ._entries import (
+    AgentClosed,
+    AgentCreated,
+    AgentEdge,
+    Entry,
+    JournalState,
+    TaskAssigned,
+    TaskSettled,
+    add_entry,
+    add_up,
+    decode_entry,
+    encode_entry,
+)
+from ._errors import DuplicateTask, JournalRefused, JournalUnreadable, UnknownTask
+from ._ledger import FileLedger, Ledger, NoLedger
+from ._paths import journal_path, time_stamp
+
+CLOSING_SECONDS: Final = 5.0
+"""How long leaving a journal waits for the disk."""
+
+
+@final
+@attrs.define(eq=False)
+class _Slip:
+    """An entry on its way into the journal."""
+
+    entry: Entry
+    data: bytes
+    refused: OSError | None = attrs.field(
+        factory=lambda: OSError(errno.EIO, "the write did not come to its end")
+    )
+    """Why the disk did not take it; None once it did."""
+
+
+@final
+class Journal:
+    """The one writer of a tree's agents and tasks. Made by `open_journal`."""
+
+    def __init__(self, ledger: Ledger, state: JournalState, now: Callable[[], float]) -> None:
+        self._ledger = ledger
+        self._agents = dict(state.agents)
+        self._tasks = dict(state.tasks)
+        self._now = now
+        self._limiter = trio.CapacityLimiter(1)
+        self._batches = Batches(self._write)
+        self._slips: list[_Slip] = []
+        self._settling: dict[TaskId, trio.Event] = {}
+        self._closed = False
+
+    @property
+    def state(self) -> JournalState:
+        """What the journal says now."""
+        return JournalState(agents=dict(self._agents), tasks=dict(self._tasks))
+
+    async def create_agent(self, edge: AgentEdge) -> None:
+        """Write down that an agent is made, before it is.
+
+        Raises:
+            JournalError: if the disk refuses; then the agent must not be made.
+
+        Cancellation: it is written or not, never by halves.
+        """
+        await self._enter(AgentCreated(edge))
+
+    async def close_agent(self, thread_id: ThreadId) -> None:
+        """Write down that an agent is closed: it is not resumed with its tree.
+
+        Raises:
+            JournalError: if the disk refuses.
+
+        Cancellation: it is written or not, never by halves.
+        """
+        await self._enter(AgentClosed(thread_id))
+
+    async def assign(self, record: TaskRecord) -> None:
+        """Write down that an agent is given work, before it is.
+
+        Raises:
+            JournalError: if the disk refuses, or the task's id is taken; then it must not be
+                given.
+
+        Cancellation: it is written or not, never by halves.
+        """
+        if record.id in self._tasks:
+            raise DuplicateTask(record.id)
+        await self._enter(TaskAssigned(record))
+
+    async def settle(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
+        """Write down how a task ended, and return its record, to be announced.
+
+        The first outcome counts. Who comes later is given the record as it is; who comes while
+        the first is being written waits for it.
+
+        Raises:
+            UnknownTask: if it was never assigned.
+            JournalError: if the disk refuses; then the task is still unsettled.
+
+        Cancellation: it is written or not, never by halves.
+        """
+        while task_id in self._settling:
+            await self._settling[task_id].wait()
+        if task_id not in self._tasks:
+            raise UnknownTask(task_id)
+        if self._tasks[task_id].outcome is None:
+            await self._settle(task_id, outcome)
+        else:
+            await trio.lowlevel.checkpoint()
+        return self._tasks[task_id]
+
+    async def aclose(self) -> None:
+        """Take no more entries.
+
+        Cancellation: nothing is lost; every entry was handed to the kernel when it was made.
+        """
+        self._closed = True
+        await trio.to_thread.run_sync(self._ledger.close, abandon_on_cancel=True)
+
+    async def _settle(self, task_id: TaskId, outcome: TaskOutcome) -> None:
+        self._settling[task_id] = trio.Event()
+        try:
+            await self._enter(TaskSettled(task_id, outcome, time_stamp(self._now())))
+        finally:
+            self._settling.pop(task_id).set()
+
+    async def _enter(self, entry: Entry) -> None:
+        if self._closed:
+            raise trio.ClosedResourceError
+        slip = _Slip(entry, encode_entry(entry, time_stamp(self._now())))
+        self._slips.append(slip)
+        try:
+            await self._batches.run()
+        except trio.Cancelled:
+            await self._withdraw(slip)
+            raise
+        if slip.refused is not None:
+            reason = slip.refused.strerror or str(slip.refused)
+            raise JournalRefused(self._ledger.path, reason) from slip.refused
+
+    async def _withdraw(self, slip: _Slip) -> None:
+        """Leave no entry behind that a cancelled caller does not know of."""
+        if slip in self._slips:
+            self._slips.remove(slip)
+        else:
+            # Another caller may be writing it. That takes as long as one write.
+            with trio.CancelScope(shield=True):
+                await self._batches.wait_current()
+
+    async def _write(self) -> None:
+        if not self._slips:
+            return
+        await trio.lowlevel.checkpoint_if_cancelled()
+        slips, self._slips = self._slips, []
+        data = b"".join([slip.data for slip in slips])
+        with trio.CancelScope(shield=True):
+            problem = await trio.to_thread.run_sync(self._commit, data, limiter=self._limiter)
+        for slip in slips:
+            slip.refused = problem
+            if problem is None:
+                add_entry(self._agents, self._tasks, slip.entry)
+
+    def _commit(self, data: bytes) -> OSError | None:
+        try:
+            self._ledger.append(data)
+        except OSError as error:
+            return error
+        return None
+
+
+@asynccontextmanager
+async def open_journal(
+    home: str | None, root: ThreadId, *, now: Callable[[], float] = time.time
+) -> AsyncGenerator[Journal, None]:
+    """Open the journal of a tree, new or with what it says already (`Journal.state`).
+
+    Args:
+        home: Absolute path of the home directory; the file is made below it with the first
+            entry. None: the journal is kept in memory alone.
+        root: Thread id of the tree's root.
+        now: Unix time in seconds, for the stamps of entries.
+
+    Raises:
+        JournalError: if there is a journal that cannot be read.
+
+    Cancellation: closing is shielded, and bounded by `CLOSING_SECONDS`.
+    """
+    ledger: Ledger = NoLedger()
+    state = JournalState()
+    if home is not None:
+        ledger = FileLedger(journal_path(home, root))
+        state = await trio.to_thread.run_sync(read_journal, ledger.path)
+    journal = Journal(ledger, state, now)
+    try:
+        yield journal
+    finally:
+        with trio.move_on_after(CLOSING_SECONDS) as scope:
+            scope.shield = True
+            await journal.aclose()
+
+
+def read_journal(path: str) -> JournalState:
+    """What a journal says. One that is not there says nothing. Blocking: call it in a thread.
+
+    Raises:
+        JournalError: if it cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            lines = file.readlines()
+    except FileNotFoundError:
+        return JournalState()
+    except OSError as error:
+        raise JournalUnreadable(path, error.strerror or str(error)) from error
+    entries: list[Entry] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = decode_entry(line) if line.strip() else None
+        except WireError as error:
+            problems.append(f"line {number}: {error}")
+        else:
+            entries.extend([] if entry is None else [entry])
+    return add_up(entries, tuple(problems))
