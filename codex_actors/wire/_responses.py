@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import attrs
 import msgspec
@@ -115,15 +115,13 @@ def decode_payload(name: bytes, data: bytes) -> Payload | None:
         name: The event's name. It picks the decoder, unless the data calls itself otherwise.
         data: The event's data: one JSON object.
     """
-    kind = _KINDS.get(name)
-    if kind is None or not data.startswith(kind.openings):
-        kind = _KINDS.get(_type_of(data) or name)
-        if kind is None:
-            return None
+    decode, openings, _ = _KINDS.get(name, _UNKNOWN)
+    if not data.startswith(openings):
+        decode, _, _ = _KINDS.get(_type_of(data) or name, _UNKNOWN)
     try:
-        return kind.decode(data)
+        return decode(data)
     except _UNREADABLE:
-        return _decode_mended(kind, data)
+        return _decode_mended(_KINDS.get(_type_of(data) or name, _UNKNOWN), data)
 
 
 def _type_of(data: bytes) -> bytes:
@@ -260,15 +258,20 @@ def _server_model(headers: Any) -> str | None:
     return _member(folded, "openai-model")
 
 
-_Decode: TypeAlias = Callable[[bytes], Payload]
+_Decode: TypeAlias = Callable[[bytes], Payload | None]
 
 
-@attrs.frozen
-class _Kind:
+class _Kind(NamedTuple):
+    """A named tuple, since one is taken apart per token of text."""
+
     decode: _Decode
     openings: tuple[bytes, ...]
     """How data of this kind begins when it is written the usual way: its type first."""
     ends: bool = False
+
+
+def _ignore(data: bytes) -> None:
+    """Whatever ``data`` is, nobody needs it."""
 
 
 def _kinds(decoders: Mapping[str, _Decode]) -> dict[bytes, _Kind]:
@@ -282,6 +285,7 @@ def _kinds(decoders: Mapping[str, _Decode]) -> dict[bytes, _Kind]:
     }
 
 
+_UNKNOWN: Final = _Kind(_ignore, ())
 _KINDS: Final = _kinds(
     {
         "response.output_text.delta": msgspec.json.Decoder(TextDelta).decode,
