@@ -78,14 +78,14 @@ def live(
     return starts
 
 
-LIMITS = st.builds(RestartLimit, max_restarts=st.integers(0, 4), within=st.floats(0.5, 20))
+LIMITS = st.builds(RestartLimit, max_restarts=st.integers(0, 4), within=st.floats(0.5, 8))
 LIFE = st.builds(
     Life,
-    st.just(0.0) | st.floats(0, 30),
+    st.just(0.0) | st.floats(0, 1) | st.floats(0, 30),
     crashed=st.booleans(),
     progressed=st.sampled_from([False, False, False, True]),
 )
-LIVES = st.lists(LIFE, max_size=12)
+LIVES = st.lists(LIFE, min_size=4, max_size=12)
 CASES: dict[str, Any] = {
     "crashed": st.booleans(),
     "restarted_at": st.lists(st.floats(0, 100), max_size=5).map(lambda times: (*sorted(times),)),
