@@ -93,7 +93,7 @@ async def run(processes: Processes, spec: ProcessSpec) -> tuple[int, str]:
 async def wait_until(holds: Callable[[], bool]) -> None:
     """Look until it holds: the kernel does not tell us."""
     with trio.fail_after(20):
-        while not holds():  # noqa: ASYNC110  /proc sends no events
+        while not holds():
             await trio.sleep(0.005)
 
 

@@ -43,9 +43,9 @@ CLEARED = "os.execve(sys.executable, [sys.executable, '-c', 'import time; time.s
 
 STORM = """
 import os, time
-for level in range(5):
+for level in range(4):
     os.fork()
-for _ in range(18):
+for _ in range(6):
     if os.fork() == 0:
         break
 print(end="", flush=True)
@@ -133,10 +133,10 @@ async def test_a_daemon(workshop: Workshop, first: str) -> None:
 
 
 async def test_a_storm_of_forks(workshop: Workshop) -> None:
-    """Killed while it grows, from two processes to six hundred."""
+    """Killed while it grows, from one process to a hundred or so."""
     async with open_processes() as processes:
         await processes.start(workshop.python(STORM), Output())
-        await wait_until(lambda: len(workshop.alive()) >= 50)
+        await wait_until(lambda: len(workshop.alive()) >= 30)
 
     assert set() == workshop.alive()
 

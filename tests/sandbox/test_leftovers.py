@@ -13,12 +13,14 @@ import pytest
 import trio
 
 from codex_actors.sandbox import Leftover, find_leftovers, kill_leftovers, open_processes
+from codex_actors.sandbox._table import read_argv
 from tests.sandbox.support import Output, Workshop, names, run, wait_until
 
 PROGRAM = """
 import os, sys, trio
 from pathlib import Path
 from codex_actors.sandbox import ProcessSpec, open_processes
+from codex_actors.sandbox._table import read_argv
 from tests.sandbox.support import Output
 async def main():
     async with open_processes(records=Path(sys.argv[1])) as processes:
@@ -30,6 +32,8 @@ async def main():
         await trio.sleep_forever()
 trio.run(main)
 """
+
+OWNED = {("sleep", "1000"), ("sleep", "2000")}
 
 
 @asynccontextmanager
@@ -46,6 +50,8 @@ async def open_program(workshop: Workshop, records: Path) -> AsyncGenerator[trio
     try:
         async with program.stdout as stdout:
             assert await stdout.receive_some() == b"ready\n"
+            # A program is started a moment before the kernel knows its arguments.
+            await wait_until(lambda: OWNED <= {read_argv(pid) for pid in workshop.alive()})
             yield program
     finally:
         program.kill()
@@ -73,7 +79,7 @@ async def test_what_a_killed_program_left_is_found_and_killed(
 
         found = await find_leftovers(tmp_path)
 
-        assert sorted(left.argv for left in found) == [("sleep", "1000"), ("sleep", "2000")]
+        assert sorted(OWNED) == sorted(left.argv for left in found)
         assert workshop.alive() == {left.identity.pid for left in found}
         assert len({left.scope for left in found}) == 1
 
