@@ -64,7 +64,15 @@ class AgentPath:
         return self.text.count("/") - 1
 
     def child(self, name: str) -> AgentPath:
-        """The path of a child called ``name``."""
+        """The path of a child called ``name``.
+
+        Raises:
+            InvalidAgentPath: if it is not one name.
+        """
+        if not _NAME.fullmatch(name):
+            raise InvalidAgentPath(
+                f"{name!r} is not the name of an agent; write letters, digits, '-' and '_'"
+            )
         return AgentPath(f"{self.text}/{name}")
 
 
