@@ -22,6 +22,7 @@ from ._sessions import open_exec_sessions as open_exec_sessions
 from ._shell import EXEC_COMMAND as EXEC_COMMAND
 from ._shell import WRITE_STDIN as WRITE_STDIN
 from ._standard import standard_toolbox as standard_toolbox
+from ._standard import standard_tools as standard_tools
 from ._tool import DuplicateTool as DuplicateTool
 from ._tool import JsonSchema as JsonSchema
 from ._tool import Tool as Tool

@@ -10,21 +10,24 @@ from ._tool import Tool, Toolbox
 from ._view_image import view_image
 
 
-def standard_toolbox(settings: Settings) -> Toolbox:
+def standard_tools(settings: Settings) -> tuple[Tool, ...]:
     """Return what an agent with these settings can do by itself.
 
     The features ``apply_patch`` and ``update_plan`` switch those tools on or off; where they
     are silent, the model's metadata decides.
     """
-    return Toolbox(
-        (
-            EXEC_COMMAND,
-            WRITE_STDIN,
-            *_plan(settings),
-            *_patch(settings),
-            view_image(original=settings.model.supports_image_detail_original),
-        )
+    return (
+        EXEC_COMMAND,
+        WRITE_STDIN,
+        *_plan(settings),
+        *_patch(settings),
+        view_image(original=settings.model.supports_image_detail_original),
     )
+
+
+def standard_toolbox(settings: Settings) -> Toolbox:
+    """Return `standard_tools`, and nothing else, as a toolbox."""
+    return Toolbox(standard_tools(settings))
 
 
 def _plan(settings: Settings) -> tuple[Tool, ...]:
