@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from codex_actors.protocol import ToolCall
+from codex_actors.protocol import ToolCall, ToolOutput
 from tests.tools.support import World
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-tool.md"
@@ -15,7 +15,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-tool.md"
 def run_examples() -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": __name__}
     for code in re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE):
-        exec(compile(code, str(GUIDE), "exec"), names)
+        exec(compile(code, str(GUIDE), "exec", dont_inherit=True), names)
     return names
 
 
@@ -25,7 +25,8 @@ async def test_the_tool_of_the_guide(world: World, tmp_path: Path) -> None:
 
     async def call(arguments: str) -> str:
         made = ToolCall(call_id="c", name="count_lines", arguments=arguments)
-        return (await box.run(made, world.context)).text
+        output: ToolOutput = await box.run(made, world.context)
+        return output.text
 
     assert "3 lines" == await call('{"path": "a.txt"}')
     assert "2 lines" == await call('{"path": "a.txt", "empty": false}')
