@@ -8,6 +8,7 @@ from ._errors import RootExists as RootExists
 from ._errors import SandboxUnavailable as SandboxUnavailable
 from ._handle import AgentHandle as AgentHandle
 from ._ids import new_uuid7 as new_uuid7
+from ._leftovers import report_leftovers as report_leftovers
 from ._scope import open_agents as open_agents
 from ._services import AgentServices as AgentServices
 from ._spec import AgentSpec as AgentSpec

@@ -32,6 +32,7 @@ from ..protocol import (
     UnknownOp,
     UserTurn,
     Verdict,
+    WarningRaised,
 )
 from ..sandbox import open_processes
 from ..tools import ExecSessions, open_exec_sessions
@@ -50,8 +51,8 @@ class AgentWorld:
     desk: Desk
     load: Callable[[], Awaitable[Thread]]
     """Makes the thread: new, or from its rollout after a restart."""
-    settle: Callable[[Work, TaskOutcome], Awaitable[None]]
-    """Writes down how a turn's task ended, and tells."""
+    settle: Callable[[Work, TaskOutcome], Awaitable[str | None]]
+    """Writes down how a turn's task ended, and tells; returns what the disk had against it."""
     records: Path | None
     """Where running processes are noted, for whoever finds them after a kill -9."""
 
@@ -200,7 +201,7 @@ class _Agent:
         desk = self.desk
         by = desk.withdrawn.pop(work.turn_id, None)
         if by is not None:
-            await self.world.settle(work, TaskInterrupted(by))
+            await self._settle(work, TaskInterrupted(by))
             desk.rest()
             return
         desk.task_id, desk.output_schema = work.task_id, work.op.output_schema
@@ -208,16 +209,23 @@ class _Agent:
         self.thread.settings = desk.settings
         self.thread.submission = work.turn_id
         turn, setup = set_up_turn(work, self.thread, self.sessions)
-        desk.run = TurnRun(turn, self.thread, setup)
+        desk.run = run = TurnRun(turn, self.thread, setup)
         try:
-            await desk.run.run(self.home)
+            await run.run(self.home)
         finally:
-            with trio.move_on_after(SETTLING, shield=True):
-                await self.world.settle(work, outcome_of(desk.run.turn))
-            leftover = desk.run.leftover()
             desk.tokens = self.thread.tokens
+            await self._settle(work, outcome_of(run.turn))
+            leftover = run.leftover()
             desk.rest()
+        if run.turn.phase is Phase.DONE:
+            self.mailbox.progressed()
         self._keep(leftover)
+
+    async def _settle(self, work: Work, outcome: TaskOutcome) -> None:
+        with trio.move_on_after(SETTLING, shield=True):
+            problem = await self.world.settle(work, outcome)
+            if problem is not None:
+                self.thread.tell(WarningRaised(problem))
 
     def _keep(self, entries: tuple[Entry, ...]) -> None:
         """Run a turn on input that was accepted in the moment its turn ended."""

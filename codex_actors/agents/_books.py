@@ -16,7 +16,7 @@ from ..protocol import (
     TextInput,
     UserInput,
 )
-from ..rollout import AgentEdge, Journal, open_journal, time_stamp
+from ..rollout import AgentEdge, Journal, JournalError, open_journal, time_stamp
 from ._desk import Desk
 from ._feed import TaskFeed
 from ._hub import Hub
@@ -34,6 +34,8 @@ class Books:
     _stack: AsyncExitStack
     """Holds the journal open until the tree has ended."""
     _journal: Journal | None = None
+    _unwritten: dict[TaskId, TaskOutcome] = attrs.field(factory=dict)
+    """Outcomes that were told while the disk refused to hold them."""
 
     @property
     def journal(self) -> Journal:
@@ -78,13 +80,31 @@ class Books:
         self.hub.add_feed(feed)
         return feed
 
-    async def settle(self, task_id: TaskId, outcome: TaskOutcome) -> None:
-        """Write down how a task ended, unless that is known, and tell."""
-        self.hub.settle(await self.journal.settle(task_id, outcome))
+    async def settle(self, task_id: TaskId, outcome: TaskOutcome) -> str | None:
+        """Write down how a task ended, unless that is known, and tell.
+
+        A disk that refuses must not keep anybody waiting: the outcome is told, and written
+        with the next one.
+
+        Returns:
+            What the disk had against it, for people; None if all is written.
+        """
+        outcome = self._unwritten.get(task_id, outcome)
+        try:
+            record = await self.journal.settle(task_id, outcome)
+        except JournalError as error:
+            self._unwritten[task_id] = outcome
+            record = attrs.evolve(self.journal.state.tasks[task_id], outcome=outcome)
+            self.hub.settle(record)
+            return str(error)
+        self._unwritten.pop(task_id, None)
+        self.hub.settle(record)
+        for late in tuple(self._unwritten):
+            await self.settle(late, self._unwritten[late])
+        return None
 
     async def settle_all(self, outcome: TaskOutcome) -> None:
         """Give every task that is still open the same outcome."""
-        if self._journal is None:
-            return
-        for record in self._journal.state.unsettled:
-            await self.settle(record.id, outcome)
+        if self._journal is not None:
+            for record in self._journal.state.unsettled:
+                await self.settle(record.id, outcome)

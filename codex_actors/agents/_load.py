@@ -147,8 +147,8 @@ def _warn_of_guesses(thread: Thread) -> None:
     if model.is_fallback:
         thread.announce(
             WarningRaised(
-                f"nothing is known of the model {model.slug!r}, so its limits are guessed;"
-                f" say them under [models.{model.slug!r}] in config.toml"
+                f"Model metadata for {model.slug!r} is not known, so its limits are guessed; say"
+                f' them under [models."{model.slug}"] in config.toml'
             )
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from pathlib import Path
 from typing import Any, final
 
 import attrs
@@ -48,6 +47,7 @@ from ._desk import Desk, Envelope, Work
 from ._errors import EmptyInput, NoSuchAgent, RootExists
 from ._handle import AgentHandle
 from ._input import prepare_input
+from ._leftovers import records_folder
 from ._overrides import apply_overrides, check_sandbox
 from ._services import AgentServices
 from ._spec import AgentSpec
@@ -148,10 +148,14 @@ class AgentTree:
             desk=desk,
             load=partial(self._load, desk, spec),
             settle=self._settle,
-            records=_records_folder(self.settings),
+            records=records_folder(self.settings),
         )
         child = ChildSpec(
-            name=desk.path.name, behavior=agent(world), restart=spec.restart, grace=spec.grace
+            name=desk.path.name,
+            behavior=agent(world),
+            restart=spec.restart,
+            grace=spec.grace,
+            on_limit="end",
         )
         self._desks[desk.thread_id] = desk
         try:
@@ -215,12 +219,8 @@ class AgentTree:
         await trio.lowlevel.checkpoint()
         return ()
 
-    async def _settle(self, work: Work, outcome: TaskOutcome) -> None:
+    async def _settle(self, work: Work, outcome: TaskOutcome) -> str | None:
         if work.task_id is None:
             await trio.lowlevel.checkpoint()
-        else:
-            await self._books.settle(work.task_id, outcome)
-
-
-def _records_folder(settings: Settings) -> Path | None:
-    return None if settings.ephemeral else Path(settings.home, "processes")
+            return None
+        return await self._books.settle(work.task_id, outcome)

@@ -12,7 +12,7 @@ import attrs
 import trio
 
 from ..actors import Lagged
-from ..agents import AgentHandle, AgentSpec, Task, open_agents
+from ..agents import AgentHandle, AgentSpec, Task, open_agents, report_leftovers
 from ..config import Loaded
 from ..protocol import (
     Event,
@@ -26,7 +26,9 @@ from ..protocol import (
     UserInput,
     WarningRaised,
 )
+from ..sandbox import Leftover, adopt_orphans
 from ._parser import ExecOptions
+from ._quote import join
 
 FAILED: Final = 1
 INTERRUPTED_TWICE: Final = 130
@@ -83,10 +85,12 @@ class _Run:
 
     async def go(self) -> None:
         """Run the job to its end."""
-        async with open_agents(self._job.loaded.settings) as tree:
+        settings = self._job.loaded.settings
+        leftovers = await report_leftovers(settings)
+        async with adopt_orphans(), open_agents(settings) as tree:
             async with tree.events(math.inf) as events:
                 root = self._root = await tree.spawn(AgentSpec(resume=self._job.resume))
-                for warning in self._job.loaded.warnings:
+                for warning in (*self._job.loaded.warnings, *map(_describe, leftovers)):
                     self._job.show(WarningRaised(warning))
                 task = await root.assign(self._input(), output_schema=self._job.schema)
                 await self._follow(events, task)
@@ -123,3 +127,11 @@ class _Run:
                 nursery.cancel_scope.cancel(reason="asked to stop at once")
                 return
             nursery.start_soon(self._root.interrupt)
+
+
+def _describe(leftover: Leftover) -> str:
+    pid = leftover.identity.pid
+    return (
+        f"process {pid} is still running: {join(leftover.argv)}; a program that was killed"
+        f" started it, and `kill {pid}` ends it"
+    )

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+import attrs
 import trio
 
 from .._errors import CodexActorsError
@@ -85,18 +86,16 @@ def _directory(options: ExecOptions) -> str:
 
 
 def _load(options: ExecOptions, cwd: str) -> Loaded:
-    flags = {
-        "model": options.model,
-        "sandbox_mode": options.sandbox,
-        "ephemeral": options.ephemeral or None,
-    }
-    return load_settings(
+    flags = {"model": options.model, "sandbox_mode": options.sandbox}
+    loaded = load_settings(
         home=find_home(os.environ),
         environ=os.environ,
         cwd=cwd,
         overrides=options.overrides,
         flags=flags,
     )
+    settings = attrs.evolve(loaded.settings, ephemeral=options.ephemeral)
+    return attrs.evolve(loaded, settings=settings)
 
 
 def _check_repository(options: ExecOptions, cwd: str) -> None:
