@@ -167,6 +167,37 @@ def test_spellings_that_are_read(spelled: dict[str, Any], event: p.EventMsg) -> 
     assert event == decode_event(spelled)
 
 
+PATH = "/a b/\u00fc%20?#.png"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        p.ImageViewed("c", PATH),
+        p.ItemStarted(
+            thread_id="a", turn_id="t", item=p.ImageViewItem(id="c", path=PATH), started_at_ms=1
+        ),
+        p.CommandBegan(call_id="c", turn_id="t", command=(), cwd=PATH),
+    ],
+)
+def test_paths_come_back_from_their_urls(event: p.EventMsg) -> None:
+    assert b'"file:///a%20b/%C3%BC%2520%3F%23.png"' in encode_json(encode_event(event))
+    assert event == decode_event(through_json(encode_event(event)))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "exec_command_output_delta", "call_id": "c", "chunk": "?"},
+        {"type": "exec_command_output_delta", "call_id": "c", "chunk": 3},
+        {"type": "error", "message": "m", "codex_error_info": [1]},
+        {"type": "exec_command_end", "duration": 3},
+    ],
+)
+def test_events_that_do_not_fit_are_kept(fields: dict[str, Any]) -> None:
+    assert fields == encode_event(decode_event(fields))
+
+
 def test_settings_say_what_older_readers_and_the_reference_read() -> None:
     spelled = encode_op(
         p.UserTurn(
