@@ -302,7 +302,7 @@ class TestLongOutput:
             "exec_command",
             cmd="printf 'caf\\xc3'; cat pipe; printf '\\xa9'",
             login=False,
-            yield_time_ms=500,
+            yield_time_ms=1000,
         )
         await world.call("exec_command", cmd="> pipe")
         second = await world.call("write_stdin", session_id=1000)
@@ -314,8 +314,10 @@ class TestLongOutput:
 
 class TestWriteStdin:
     async def test_a_conversation(self, world: World) -> None:
-        first = await world.call("exec_command", cmd="cat", tty=True, yield_time_ms=300)
-        await world.call("write_stdin", session_id=1000, chars="hello\n", yield_time_ms=500)
+        first = await world.call(
+            "exec_command", cmd="cat", login=False, tty=True, yield_time_ms=1000
+        )
+        await world.call("write_stdin", session_id=1000, chars="hello\n", yield_time_ms=1000)
         last = await world.call("write_stdin", session_id=1000, chars="\x04", yield_time_ms=9000)
         gone = await world.call("write_stdin", session_id=1000, chars="more\n")
         typed = [event for event in world.events if isinstance(event, TerminalInteracted)]
@@ -330,7 +332,9 @@ class TestWriteStdin:
         assert ["hello\r\nhello\r\n"] == [item.aggregated_output for item in world.commands()]
 
     async def test_ctrl_c_ends_a_command_without_a_terminal(self, world: World) -> None:
-        await world.call("exec_command", cmd="echo on; exec sleep 1000", yield_time_ms=1000)
+        await world.call(
+            "exec_command", cmd="echo on; exec sleep 1000", login=False, yield_time_ms=1000
+        )
         refused = await world.call("write_stdin", session_id=1000, chars="hi\n")
         output = await world.call(
             "write_stdin", session_id=1000, chars="\x03", yield_time_ms=20_000
@@ -355,7 +359,11 @@ class TestWriteStdin:
 
     async def test_a_command_that_does_not_read_does_not_hold_the_call(self, world: World) -> None:
         await world.call(
-            "exec_command", cmd="stty raw -echo; exec sleep 1000", tty=True, yield_time_ms=500
+            "exec_command",
+            cmd="stty raw -echo; exec sleep 1000",
+            login=False,
+            tty=True,
+            yield_time_ms=1000,
         )
         output = await world.call(
             "write_stdin", session_id=1000, chars="x" * 1_000_000, yield_time_ms=300
