@@ -71,9 +71,9 @@ async def _read(recorder: Recorder, desk: Desk, spec: AgentSpec) -> Rollout | No
         return await recorder.read(desk.thread_id)
     if spec.resume is None:
         return None
-    path = await RolloutStore(desk.settings.home).find(desk.thread_id)
-    recorder.adopt(desk.thread_id, path)
-    rollout = await recorder.read(desk.thread_id)
+    store = RolloutStore(desk.settings.home)
+    path = await store.find(desk.thread_id)
+    rollout = await store.read(path)
     recorder.adopt(desk.thread_id, path, next_ordinal=rollout.next_ordinal)
     return rollout
 
