@@ -90,7 +90,7 @@ def _text_tuples() -> st.SearchStrategy[tuple[str, ...]]:
     return st.lists(texts(), max_size=2).map(tuple)
 
 
-def call_ids() -> st.SearchStrategy[str]:
+def callnames() -> st.SearchStrategy[str]:
     """Call ids, few enough that they meet."""
     return st.sampled_from(["c1", "c2", "c3", "c4"])
 
@@ -128,7 +128,7 @@ def tool_calls() -> st.SearchStrategy[ToolCall]:
     """Calls of both kinds."""
     return st.builds(
         ToolCall,
-        call_id=call_ids(),
+        call_id=callnames(),
         name=names(),
         arguments=texts(),
         kind=tool_kinds(),
@@ -142,7 +142,7 @@ def tool_outputs() -> st.SearchStrategy[ToolOutput]:
     """Outputs of both kinds, all of them ``ok``, since failure has no spelling."""
     return st.builds(
         ToolOutput,
-        call_id=call_ids(),
+        call_id=callnames(),
         output=texts() | _contents(),
         kind=tool_kinds(),
         id=optional(names()),
@@ -164,10 +164,6 @@ def items(draw: st.DrawFn) -> Item:
 @cache
 def _items() -> st.SearchStrategy[Item]:
     return st.one_of(messages(), reasonings(), tool_calls(), tool_outputs(), other_items())
-
-
-def _ids() -> st.SearchStrategy[str]:
-    return names()
 
 
 def _counts() -> st.SearchStrategy[int]:
@@ -333,18 +329,12 @@ def _ops() -> st.SearchStrategy[p.Op]:
 
 def submissions() -> st.SearchStrategy[p.Submission]:
     """Every operation on its way."""
-    return st.builds(p.Submission, _ids(), ops())
+    return st.builds(p.Submission, names(), ops())
 
 
 def statuses() -> st.SearchStrategy[p.AgentStatus]:
     """Every status."""
-    words: list[p.AgentStatus] = [
-        "pending_init",
-        "running",
-        "interrupted",
-        "shutdown",
-        "not_found",
-    ]
+    words: list[p.AgentStatus] = ["pending_init", "running", "interrupted", "shutdown"]
     built = st.builds(p.Completed, optional(texts())) | st.builds(p.Errored, texts())
     return st.sampled_from(words) | built
 
