@@ -20,10 +20,10 @@ class History:
     """
 
     def __init__(self, prefix: Iterable[Item] = ()) -> None:
-        self._prefix = [encode_item(item) for item in prefix]
+        self._prefix = tuple(encode_item(item) for item in prefix)
         self._items: list[Item] = []
-        self._input = list(self._prefix)
-        self._unanswered: set[str] = set()
+        self._encoded: list[bytes] = []
+        self._unanswered: set[tuple[str, str]] = set()
         self._untidy = False
 
     @property
@@ -35,17 +35,29 @@ class History:
         """Add an item, and return its encoding."""
         encoded = encode_item(item)
         self._items.append(item)
-        self._input.append(encoded)
-        if isinstance(item, ToolCall):
-            self._untidy |= item.call_id in self._unanswered
-            self._unanswered.add(item.call_id)
-        elif isinstance(item, ToolOutput):
-            self._untidy |= item.call_id not in self._unanswered
-            self._unanswered.discard(item.call_id)
+        self._encoded.append(encoded)
+        self._untidy |= self._confuses(item)
         return encoded
 
     def request_input(self) -> Sequence[bytes]:
         """Return what to send: every call with its output, and every output with its call."""
         if not self._unanswered and not self._untidy:
-            return self._input
-        return self._prefix + [encode_item(item) for item in normalize(tuple(self._items))]
+            return (*self._prefix, *self._encoded)
+        known = dict(zip(map(id, self._items), self._encoded, strict=True))
+        normal = normalize(self._items)
+        return (*self._prefix, *(known.get(id(i)) or encode_item(i) for i in normal))
+
+    def _confuses(self, item: Item) -> bool:
+        """Keep count of open calls; whether `normalize` may have work to do from here on."""
+        match item:
+            case ToolCall(kind=kind, call_id=call_id):
+                again = (kind, call_id) in self._unanswered
+                self._unanswered.add((kind, call_id))
+                return again
+            case ToolOutput(kind=kind, call_id=call_id):
+                orphan = (kind, call_id) not in self._unanswered
+                self._unanswered.discard((kind, call_id))
+                return orphan
+            case _:
+                # Some items that we do not act on are calls and outputs, too.
+                return normalize((item,)) != (item,)
