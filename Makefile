@@ -18,7 +18,7 @@ types: $(VENV)/.tested
 	$(BIN)/mypy
 
 imports: $(VENV)/.tested
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.tested
 	$(BIN)/python -m pytest -q

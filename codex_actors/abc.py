@@ -3,5 +3,8 @@
 from .actors import Behavior as Behavior
 from .actors import Watch as Watch
 from .models import ModelClient as ModelClient
+from .rollout import Recorder as Recorder
 from .sandbox import OutputSink as OutputSink
 from .sandbox import Sandbox as Sandbox
+from .tools import ProcessStarter as ProcessStarter
+from .tools import RunningProcess as RunningProcess

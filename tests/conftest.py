@@ -18,9 +18,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(autouse=True)
-def schedule(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[int]:
+def schedule(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Run the test under one reproducible order of task switches."""
     run = trio._core._run
     monkeypatch.setattr(run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)

@@ -52,6 +52,7 @@ async def load_thread(
     rollout = await _read(recorder, desk, spec)
     replayed = None if rollout is None else core.replay(rollout.lines)
     thread = _thread(services, recorder, hub, texts, desk, replayed)
+    thread.tools = spec.tools
     if replayed is None:
         thread.keep(_meta(thread, desk))
     thread.announce(_configured(thread))

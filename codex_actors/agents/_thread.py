@@ -27,7 +27,7 @@ from ..protocol import (
     WarningRaised,
 )
 from ..rollout import FlushReport, Recorder
-from ..tools import Toolbox
+from ..tools import Tool, Toolbox
 from ..wire import encode_json
 from ._history import History
 from ._hub import Hub
@@ -60,6 +60,8 @@ class Thread:
     tokens: TokenUsageInfo = TokenUsageInfo()
     limits: RateLimits | None = None
     base_instructions: str
+    tools: tuple[Tool, ...] = ()
+    """Tools that this agent has beside those that go with its settings."""
     texts: ContextTexts
     """The words that the model is told things with."""
     post: Callable[[EventMsg], None] = attrs.field(init=False)
@@ -80,7 +82,7 @@ class Thread:
     def equipment(self) -> Equipment:
         """The tools that go with the present settings."""
         if self._equipment is None or self._equipment[0] is not self.settings:
-            toolbox = self.services.toolbox(self.settings)
+            toolbox = Toolbox([*self.services.toolbox(self.settings), *self.tools])
             specs = encode_json(toolbox.specs())
             self._equipment = self.settings, Equipment(toolbox, specs)
         return self._equipment[1]

@@ -2,8 +2,14 @@
 
 from ._changes import (
     AddFile as AddFile,
+)
+from ._changes import (
     DeleteFile as DeleteFile,
+)
+from ._changes import (
     FileChange as FileChange,
+)
+from ._changes import (
     UpdateFile as UpdateFile,
 )
 from ._events import (
@@ -218,7 +224,8 @@ from ._model_events import (
 )
 from ._ops import (
     Accepted as Accepted,
-    Verdict as Verdict,
+)
+from ._ops import (
     ImageInput as ImageInput,
 )
 from ._ops import (
@@ -265,6 +272,9 @@ from ._ops import (
 )
 from ._ops import (
     UserTurn as UserTurn,
+)
+from ._ops import (
+    Verdict as Verdict,
 )
 from ._permissions import (
     ApprovalPolicy as ApprovalPolicy,

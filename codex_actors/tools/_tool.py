@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import attrs
@@ -108,6 +108,9 @@ class Toolbox:
             if tool.full_name in self._tools:
                 raise DuplicateTool(f"two tools are named {tool.full_name!r}; rename one of them")
             self._tools[tool.full_name] = tool
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
 
     @property
     def gates(self) -> dict[str, Gate]:

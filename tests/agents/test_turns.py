@@ -30,7 +30,7 @@ from codex_actors.protocol import (
     TurnCompleted,
     user_message,
 )
-from tests.agents.support import Remembering, collect, names, open_tree, remember
+from tests.agents.support import Remembering, collect, names, open_tree, remember, say_hi, tool
 
 
 def outputs(model: Remembering, number: int) -> list[str]:
@@ -429,3 +429,13 @@ async def test_what_a_task_said_can_be_read_after_it_ended(tmp_path: Path) -> No
         msgs = await collect(task.events())
 
         assert AgentMessageRecorded("hello") in msgs
+
+
+async def test_an_agent_may_have_tools_of_its_own(tmp_path: Path) -> None:
+    model = remember([{"call": "mine", "args": {}}], [{"say": "ok"}])
+    async with open_tree(tmp_path, model) as tree:
+        root = await tree.spawn(AgentSpec(tools=(tool("mine", say_hi),)))
+        await (await root.assign("go")).wait()
+
+    assert outputs(model, 1) == ["hi"]
+    assert b'"mine"' in model.prompts[0].tools

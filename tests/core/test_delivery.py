@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from codex_actors.protocol import (
 )
 from codex_actors.testing._strategies import items
 
+Decide = Callable[..., Refused | None]
 WILLING: dict[str, Any] = {
     "active_turn_id": "t1",
     "expected_turn_id": None,
@@ -63,8 +65,8 @@ def test_steering_is_refused(changes: dict[str, Any], refused: Refused) -> None:
     assert refused == decide_steer(**{**WILLING, **changes})
 
 
-def test_of_several_reasons_the_first_is_told() -> None:
-    """The order that programs written for Codex know."""
+def check_order(decide: Decide) -> None:
+    """Of several reasons the first is told, in the order that programs for Codex know."""
     wrong: dict[str, Any] = {
         "active_turn_id": None,
         "expected_turn_id": "t0",
@@ -74,13 +76,37 @@ def test_of_several_reasons_the_first_is_told() -> None:
     mended = {"active_turn_id": "t1", "expected_turn_id": "t1", "stopping": False, "empty": False}
     reasons = []
     for name, value in mended.items():
-        refused = decide_steer(**wrong)
+        refused = decide(**wrong)
         assert refused is not None
         reasons.append(refused.reason)
         wrong[name] = value
 
     assert ["no_active_turn", "turn_mismatch", "not_steerable", "empty_input"] == reasons
-    assert decide_steer(**wrong) is None
+    assert decide(**wrong) is None
+
+
+def test_of_several_reasons_the_first_is_told() -> None:
+    check_order(decide_steer)
+
+
+def looks_at_the_input_first(**given: Any) -> Refused | None:
+    return Refused("empty_input", "") if given["empty"] else decide_steer(**given)
+
+
+def takes_any_turn(**given: Any) -> Refused | None:
+    return decide_steer(**{**given, "expected_turn_id": None})
+
+
+def steers_what_is_being_stopped(**given: Any) -> Refused | None:
+    return decide_steer(**{**given, "stopping": False})
+
+
+@pytest.mark.parametrize(
+    "bug", [looks_at_the_input_first, takes_any_turn, steers_what_is_being_stopped]
+)
+def test_planted_bugs_are_found(bug: Decide) -> None:
+    with pytest.raises(AssertionError):
+        check_order(bug)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from codex_actors.core._limits import add_usage, fill_window, merge_limits
@@ -117,3 +119,60 @@ def test_a_window_of_unknown_size_is_not_filled() -> None:
     info = TokenUsageInfo(total_token_usage=TokenUsage(total_tokens=5))
 
     assert info == fill_window(info)
+
+
+# --- planted bugs, to show that the law has teeth ---
+
+Merge = Callable[[RateLimits | None, RateLimits], RateLimits]
+LIMITS = st.builds(
+    RateLimits,
+    primary=st.none() | st.just(KNOWN.primary),
+    credits=st.none() | st.just(PAID) | st.just(Credits(has_credits=False, unlimited=False)),
+    plan_type=st.none() | st.sampled_from(["plus", "pro"]),
+)
+
+
+def check_merge(merge: Merge, said: list[RateLimits]) -> None:
+    """Credits and plan are the last that were named; all else is what was said last."""
+    known: RateLimits | None = None
+    for seen in said:
+        known = merge(known, seen)
+    spoken = [s.credits for s in said if s.credits is not None]
+    plans = [s.plan_type for s in said if s.plan_type is not None]
+
+    assert known == attrs.evolve(
+        said[-1],
+        credits=spoken[-1] if spoken else None,
+        plan_type=plans[-1] if plans else None,
+    )
+
+
+@given(st.lists(LIMITS, min_size=1, max_size=5))
+def test_what_is_known_of_limits(said: list[RateLimits]) -> None:
+    check_merge(merge_limits, said)
+
+
+def forgets(_: RateLimits | None, seen: RateLimits) -> RateLimits:
+    return seen
+
+
+def never_learns(known: RateLimits | None, seen: RateLimits) -> RateLimits:
+    return seen if known is None else attrs.evolve(seen, plan_type=known.plan_type)
+
+
+def keeps_windows(known: RateLimits | None, seen: RateLimits) -> RateLimits:
+    kept = None if known is None else known.primary
+    return attrs.evolve(merge_limits(known, seen), primary=seen.primary or kept)
+
+
+@pytest.mark.parametrize("bug", [forgets, never_learns, keeps_windows])
+def test_planted_bugs_are_found(bug: Merge) -> None:
+    def is_caught(said: list[RateLimits]) -> bool:
+        try:
+            check_merge(bug, said)
+        except AssertionError:
+            return True
+        return False
+
+    search = settings(max_examples=1000, database=None, deadline=None, phases=[Phase.generate])
+    find(st.lists(LIMITS, min_size=1, max_size=5), is_caught, settings=search)
