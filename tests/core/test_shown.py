@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any, get_args
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, Phase, find, given, settings
 
 from codex_actors.core._shown import flat_events, is_kept, shown_as
 from codex_actors.protocol import (
@@ -216,9 +217,66 @@ def test_only_item_events_have_a_flat_form_and_it_has_none(event: EventMsg) -> N
     assert [()] * len(flat) == list(map(flat_events, flat))
 
 
+Flat = Callable[[EventMsg], tuple[EventMsg, ...]]
+TOLD = ("call_id", "turn_id", "command", "cwd", "source", "process_id", "changes")
+
+
+def check_pair(flat: Flat, item: TurnItem) -> None:
+    """What starts flat ends flat, and end and start tell the same of what they share."""
+    first, last = flat(started(item)), flat(completed(item))
+    assert [type(e) for e in first] == [BEGAN_AS[type(e)] for e in last if type(e) in BEGAN_AS]
+    for before, after in zip(first, last, strict=False):
+        for name in set(TOLD) & {f.name for f in attrs.fields(type(before))}:
+            assert getattr(before, name) == getattr(after, name)
+    if isinstance(item, CommandItem | FileChangeItem) and item.status != "in_progress":
+        assert [item.status] == [getattr(e, "status", None) for e in last]
+
+
+BEGAN_AS: dict[type[Any], type[Any]] = {CommandEnded: CommandBegan, PatchEnded: PatchBegan}
+
+
 @given(turn_items())
-def test_every_item_that_starts_flat_ends_flat(item: TurnItem) -> None:
-    assert len(flat_events(started(item))) <= len(flat_events(completed(item)))
+def test_what_starts_flat_ends_flat(item: TurnItem) -> None:
+    check_pair(flat_events, item)
+
+
+def never_starts(event: EventMsg) -> tuple[EventMsg, ...]:
+    return () if isinstance(event, ItemStarted) else flat_events(event)
+
+
+def forgets_the_process(event: EventMsg) -> tuple[EventMsg, ...]:
+    return tuple(
+        attrs.evolve(e, process_id=None) if isinstance(e, CommandEnded) else e
+        for e in flat_events(event)
+    )
+
+
+def takes_no_for_a_failure(event: EventMsg) -> tuple[EventMsg, ...]:
+    return tuple(
+        attrs.evolve(e, status="failed")
+        if isinstance(e, CommandEnded | PatchEnded) and e.status == "declined"
+        else e
+        for e in flat_events(event)
+    )
+
+
+@pytest.mark.parametrize("bug", [never_starts, forgets_the_process, takes_no_for_a_failure])
+def test_planted_bugs_are_found(bug: Flat) -> None:
+    def is_caught(item: TurnItem) -> bool:
+        try:
+            check_pair(bug, item)
+        except AssertionError:
+            return True
+        return False
+
+    search = settings(
+        max_examples=3000,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    find(turn_items(), is_caught, settings=search)
 
 
 # What the reference keeps in a rollout (history mode legacy), of the events that we have.
