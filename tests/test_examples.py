@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,27 +52,39 @@ def test_the_demo_fails_without_its_patch_tool(tmp_path: Path) -> None:
     assert "unsupported custom tool call: apply_patch" in done.stderr
 
 
+PROGRAM = re.compile(
+    r"^```python\n(.*?)^```\n(?:[^`]*^```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE
+)
+"""A program on a page, and, if nothing but words is between, what it prints (``...``: anything)."""
+
+
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial/one-agent.md"])
 def test_programs_on_the_pages_run(name: str, tmp_path: Path) -> None:
-    text = (ROOT / name).read_text("utf-8")
-    programs = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    for number, program in enumerate(programs):
-        path = tmp_path / f"{number}.py"
+    programs = PROGRAM.findall((ROOT / name).read_text("utf-8"))
+    for number, (program, shown) in enumerate(programs):
+        path, home = tmp_path / f"{number}.py", tmp_path / f"home{number}"
         path.write_text(program, "utf-8")
+        home.mkdir()
         script = ROOT / "examples" / "hello.json"
-        (tmp_path / f"home{number}").mkdir()
-        config = tmp_path / f"home{number}" / "config.toml"
-        config.write_text(
+        (home / "config.toml").write_text(
             f'model_provider = "scripted"\n[model_providers.scripted]\nscript = "{script}"\n',
             "utf-8",
         )
-        environment = os.environ | {
-            "CODEX_ACTORS_HOME": str(tmp_path / f"home{number}"),
-            "PYTHONPATH": str(ROOT),
-        }
+        environment = os.environ | {"CODEX_ACTORS_HOME": str(home), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
             [sys.executable, str(path)], env=environment, capture_output=True, text=True, timeout=60
         )
 
         assert (done.stderr, done.returncode) == ("", 0)
-        assert "TaskCompleted" in done.stdout
+        expected = shown or "...TaskCompleted..."
+        assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), (
+            done.stdout
+        )
+    assert programs
+
+
+def test_the_script_of_the_tutorial_is_the_one_its_programs_are_tested_with() -> None:
+    text = (ROOT / "docs/tutorial/one-agent.md").read_text("utf-8")
+    (script,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+
+    assert (ROOT / "examples/hello.json").read_text("utf-8") == script
