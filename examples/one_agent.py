@@ -38,6 +38,8 @@ async def main() -> None:
                         print("ran", command[-1], "->", code)
                     case AgentMessageRecorded(message):
                         print("said", message)
+                    case _:
+                        pass
         record = await task.wait()
         print(record.outcome)
         print(root.usage.total_token_usage.total_tokens, "tokens; thread", root.thread_id)

@@ -137,7 +137,10 @@ class Journal:
         Cancellation: nothing is lost; every entry was handed to the kernel when it was made.
         """
         self._closed = True
-        await trio.to_thread.run_sync(self._ledger.close, abandon_on_cancel=True)
+        if self._ledger.blocks:
+            await trio.to_thread.run_sync(self._ledger.close, abandon_on_cancel=True)
+        else:
+            await trio.lowlevel.checkpoint()
 
     async def _settle(self, task_id: TaskId, outcome: TaskOutcome) -> None:
         self._settling[task_id] = trio.Event()
@@ -175,8 +178,11 @@ class Journal:
         await trio.lowlevel.checkpoint_if_cancelled()
         slips, self._slips = self._slips, []
         data = b"".join([slip.data for slip in slips])
-        with trio.CancelScope(shield=True):
-            problem = await trio.to_thread.run_sync(self._commit, data, limiter=self._limiter)
+        if self._ledger.blocks:
+            with trio.CancelScope(shield=True):
+                problem = await trio.to_thread.run_sync(self._commit, data, limiter=self._limiter)
+        else:
+            problem = self._commit(data)
         for slip in slips:
             slip.refused = problem
             if problem is None:

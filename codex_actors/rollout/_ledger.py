@@ -13,6 +13,10 @@ class Ledger(Protocol):
     """Where a journal's entries are kept."""
 
     @property
+    def blocks(self) -> bool:
+        """Whether the methods may block, so that they are called in a thread."""
+
+    @property
     def path(self) -> str:
         """Where that is, for people."""
 
@@ -30,6 +34,8 @@ class Ledger(Protocol):
 @final
 class FileLedger:
     """Entries at the end of a file, handed to the kernel before `append` returns."""
+
+    blocks = True
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -85,6 +91,8 @@ class FileLedger:
 @final
 class NoLedger:
     """Keeps nothing: the journal is in memory alone."""
+
+    blocks = False
 
     path = "in memory"
 

@@ -156,6 +156,8 @@ class Processes:
 
     async def _let_go(self) -> None:
         """Wait for those that were killed, and give up the others."""
+        if not self._running:
+            return
         for process in self.running():
             process._kill_group()
         await within(NOTICE_SECONDS, self._wait_idle)
