@@ -60,6 +60,8 @@ class AgentWorld:
 SETTLING: Final = 5.0
 """Seconds that writing down a task's end may take when the agent is being cancelled."""
 
+BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_server_error")
+
 
 def outcome_of(turn: Turn) -> TaskOutcome:
     """Return how a turn ended, as the outcome of its task."""
@@ -73,7 +75,7 @@ def outcome_of(turn: Turn) -> TaskOutcome:
         case Phase.ABORTED:
             return TaskInterrupted(turn.interrupted_by or "user")
         case _:
-            return TaskFailed("the agent ended before its turn did", "internal_server_error")
+            return BROKEN_OFF
 
 
 def agent(world: AgentWorld) -> Behavior[Envelope]:
@@ -208,16 +210,20 @@ class _Agent:
         desk.settings = apply_overrides(desk.settings, work.op.overrides)
         self.thread.settings = desk.settings
         self.thread.submission = work.turn_id
-        turn, setup = set_up_turn(work, self.thread, self.sessions)
-        desk.run = run = TurnRun(turn, self.thread, setup)
         try:
-            await run.run(self.home)
+            turn, setup = set_up_turn(work, self.thread, self.sessions)
+            desk.run = TurnRun(turn, self.thread, setup)
+            await desk.run.run(self.home)
         finally:
-            desk.tokens = self.thread.tokens
-            await self._settle(work, outcome_of(run.turn))
-            leftover = run.leftover()
-            desk.rest()
-        if run.turn.phase is Phase.DONE:
+            await self._conclude(work, desk.run)
+
+    async def _conclude(self, work: Work, run: TurnRun | None) -> None:
+        """Write down how a turn ended, however that was, and take up what came too late."""
+        self.desk.tokens = self.thread.tokens
+        await self._settle(work, BROKEN_OFF if run is None else outcome_of(run.turn))
+        leftover = () if run is None else run.leftover()
+        self.desk.rest()
+        if run is not None and run.turn.phase is Phase.DONE:
             self.mailbox.progressed()
         self._keep(leftover)
 

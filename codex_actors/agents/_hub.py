@@ -19,6 +19,8 @@ class Hub:
         self._broadcast = broadcast
         self._statuses: dict[ThreadId, WatchCell[AgentStatus]] = {}
         self._feeds: dict[ThreadId, WeakSet[TaskFeed]] = {}
+        self.disk_refuses = False
+        """Whether everybody was told that the disk refuses; reports speak for the tree."""
 
     def status(self, thread_id: ThreadId) -> WatchCell[AgentStatus]:
         """The status of an agent; ``pending_init`` until it says something."""
@@ -39,6 +41,12 @@ class Hub:
         status = next_status(cell.get(), event.msg)
         if status != cell.get():
             cell.set(status)
+
+    def close(self) -> None:
+        """No agent lives any more, however each of them ended."""
+        for cell in self._statuses.values():
+            if cell.get() != "shutdown":
+                cell.set("shutdown")
 
     def settle(self, record: TaskRecord) -> None:
         """Tell whoever follows the task how it ended."""

@@ -84,3 +84,4 @@ async def _open_books(
         finally:
             with trio.move_on_after(SETTLING, shield=True):
                 await books.settle_all(TaskInterrupted("shutdown"))
+            hub.close()

@@ -73,7 +73,6 @@ class Thread:
     _unannounced: list[EventMsg] = attrs.field(factory=list)
     _unflushed: bool = False
     _sync: bool = False
-    _refused: bool = False
     _equipment: tuple[Settings, Equipment] | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -170,7 +169,7 @@ class Thread:
 
     def _report(self, report: FlushReport) -> None:
         if report.problem is None:
-            self._refused = False
-        elif not self._refused:
-            self._refused = True
+            self.hub.disk_refuses = False
+        elif not self.hub.disk_refuses:
+            self.hub.disk_refuses = True
             self._unannounced.insert(0, WarningRaised(report.problem))

@@ -106,6 +106,8 @@ class _Run:
         async for event in events:
             if isinstance(event, Lagged):
                 continue
+            if event.thread_id != task.record.get().thread_id:
+                continue  # a child's: the root's items say what it did
             self._job.show(event.msg)
             over = isinstance(event.msg, TurnCompleted | TurnAborted)
             if over and event.id == task.record.get().turn_id:

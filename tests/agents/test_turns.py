@@ -9,7 +9,14 @@ import trio
 import trio.testing
 
 from codex_actors.actors import ActorTerminated
-from codex_actors.agents import AgentSpec, EmptyInput, OperationRefused, SandboxUnavailable
+from codex_actors.agents import (
+    AgentServices,
+    AgentSpec,
+    EmptyInput,
+    OperationRefused,
+    SandboxUnavailable,
+    open_agents,
+)
 from codex_actors.protocol import (
     AgentMessageRecorded,
     Completed,
@@ -20,6 +27,7 @@ from codex_actors.protocol import (
     Overrides,
     OverrideSettings,
     ReadOnly,
+    Settings,
     StreamBroke,
     TaskCompleted,
     TaskFailed,
@@ -30,7 +38,18 @@ from codex_actors.protocol import (
     TurnCompleted,
     user_message,
 )
-from tests.agents.support import Remembering, collect, names, open_tree, remember, say_hi, tool
+from codex_actors.tools import Toolbox
+from tests.agents.support import (
+    Remembering,
+    collect,
+    names,
+    open_tree,
+    remember,
+    say_hi,
+    settings,
+    tool,
+    toolbox,
+)
 
 
 def outputs(model: Remembering, number: int) -> list[str]:
@@ -439,3 +458,40 @@ async def test_an_agent_may_have_tools_of_its_own(tmp_path: Path) -> None:
 
     assert outputs(model, 1) == ["hi"]
     assert b'"mine"' in model.prompts[0].tools
+
+
+async def test_an_agent_that_crashes_starts_again_and_its_task_has_failed(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    model = remember([{"say": "before"}], [{"say": "after"}])
+    broken: list[str] = []
+
+    def sometimes(given: Settings) -> Toolbox:
+        if broken:
+            raise RuntimeError(broken.pop())
+        return toolbox(given)
+
+    services = AgentServices(model=model, toolbox=sometimes)
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        root = await tree.spawn()
+        await (await root.assign("one")).wait()
+        await root.submit(OverrideSettings(Overrides(effort="high")))
+        broken.append("boom")
+        failed = await (await root.assign("two")).wait()
+        record = await (await root.assign("three")).wait()
+
+    assert isinstance(failed.outcome, TaskFailed)
+    assert record.outcome == TaskCompleted("after")
+    said = [i.text for i in model.items(1) if isinstance(i, Message) and i.role != "developer"]
+    assert [said[1], said[2], said[-1]] == ["one", "before", "three"]
+    assert root.status.get() == "shutdown"
+
+
+async def test_a_cancelled_agent_is_shut_down(tmp_path: Path) -> None:
+    with trio.CancelScope() as scope:
+        async with open_tree(tmp_path, remember([{"say": "ok"}])) as tree:
+            root = await tree.spawn()
+            scope.cancel()
+            await trio.lowlevel.checkpoint()
+
+    assert root.status.get() == "shutdown"
