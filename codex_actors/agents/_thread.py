@@ -7,7 +7,7 @@ from typing import final
 
 import attrs
 
-from ..core import ContextTexts, Entry, Surroundings, flat_events, is_kept
+from ..core import ContextTexts, Entry, Surroundings, flat_events, is_kept, limit_output
 from ..protocol import (
     AgentPath,
     Event,
@@ -22,6 +22,7 @@ from ..protocol import (
     ThreadId,
     TokensCounted,
     TokenUsageInfo,
+    ToolOutput,
     TurnItem,
     UserMessageItem,
     WarningRaised,
@@ -103,8 +104,11 @@ class Thread:
 
     def record(self, entry: Entry, turn_id: str) -> None:
         """Put an item into history and rollout, and show it. Not a checkpoint."""
-        encoded = self.history.append(entry.item)
-        self.keep(Recorded(entry.item, encoded))
+        item = entry.item
+        if isinstance(item, ToolOutput):
+            item = limit_output(item, self.settings.model.truncation)
+        encoded = self.history.append(item)
+        self.keep(Recorded(item, encoded))
         if isinstance(entry.shown, UserMessageItem):
             self.start_item(entry.shown, turn_id)
         if entry.shown is not None:
