@@ -12,6 +12,8 @@ The map of the package, from the ground to the roof; arrows of imports point dow
 Below are the names of a first program; everything else is in its package.
 """
 
+import logging as _logging
+
 from ._errors import CodexActorsError as CodexActorsError
 from ._errors import InternalError as InternalError
 from ._version import __version__ as __version__
@@ -35,3 +37,6 @@ from .protocol import ToolOutput as ToolOutput
 from .tools import Tool as Tool
 from .tools import Toolbox as Toolbox
 from .tools import ToolContext as ToolContext
+
+# A library is silent until its user says where its log goes.
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_actors._version import __version__
-from codex_actors.cli._parser import ExecOptions, _parsers, parse
+from codex_actors.cli._commands import run_command
+from codex_actors.cli._exec_parser import ExecOptions, exec_parser, parse
 
 
 def options(prompt: str | None = None, **fields: Any) -> ExecOptions:
@@ -82,12 +83,12 @@ def options(prompt: str | None = None, **fields: Any) -> ExecOptions:
     ],
 )
 def test_parse(line: list[str], expected: ExecOptions) -> None:
-    assert expected == parse(["exec", *line])
+    assert expected == parse(line)
 
 
 def test_the_words_that_the_typescript_sdk_uses() -> None:
     words = (
-        "exec --experimental-json --config model_provider=mock --model m --sandbox workspace-write"
+        "--experimental-json --config model_provider=mock --model m --sandbox workspace-write"
         " --cd /w --skip-git-repo-check --output-schema /s.json --config"
         " approval_policy=never resume ID --image /a.png --image /b.png"
     )
@@ -136,7 +137,7 @@ def test_the_words_that_the_typescript_sdk_uses() -> None:
 )
 def test_wrong_words(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        parse(argv)
+        run_command(argv)
     told = capsys.readouterr()
 
     assert caught.value.code == 2
@@ -147,7 +148,7 @@ def test_wrong_words(argv: list[str], message: str, capsys: pytest.CaptureFixtur
 
 def printed(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as caught:
-        parse(argv)
+        run_command(argv)
     told = capsys.readouterr()
     assert not caught.value.code
     assert told.err == ""
@@ -167,7 +168,7 @@ def test_help_names_the_command(option: str, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize("line", [["--help"], ["resume", "-h"], ["resume", "--last", "--help"]])
 def test_help_explains_every_option(line: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(["exec", *line], capsys)
-    _, run = _parsers()
+    run = exec_parser()
 
     assert "exec resume ID [PROMPT]" in " ".join(text.split())
     for action in run._actions:
@@ -193,5 +194,5 @@ def test_options_stand_wherever_they_like(given_: list[list[str]], order: list[i
         elif place - len(words) < len(given_):
             mixed.append(given_[len([p for p in mixed if p not in words])])
 
-    expected = parse(["exec", *ahead, "resume", "ID", "do it"])
-    assert expected == parse(["exec", *(word for part in mixed for word in part)])
+    expected = parse([*ahead, "resume", "ID", "do it"])
+    assert expected == parse([*(word for part in mixed for word in part)])

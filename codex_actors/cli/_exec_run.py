@@ -27,7 +27,7 @@ from ..protocol import (
     WarningRaised,
 )
 from ..sandbox import Leftover, adopt_orphans
-from ._parser import ExecOptions
+from ._exec_parser import ExecOptions
 from ._quote import join
 
 FAILED: Final = 1

@@ -1,4 +1,4 @@
-"""The words of the command line."""
+"""The words of `codex-actors exec`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal, final
 
 import attrs
-
-from .._version import __version__
 
 MODES: Final = ("read-only", "workspace-write", "danger-full-access")
 
@@ -43,16 +41,13 @@ class ExecOptions:
 
 
 def parse(argv: Sequence[str]) -> ExecOptions:
-    """Parse the arguments of the program.
+    """Parse what follows ``exec`` on the command line.
 
     Raises:
-        SystemExit: after help or version, or with status 2 and a message if they are wrong.
+        SystemExit: after the help, or with status 2 and a message if something is wrong.
     """
-    parser, run = _parsers()
-    if list(argv[:1]) != ["exec"]:
-        parser.parse_args(argv)
-        parser.error("the first word is the command: exec")
-    options, literal = _split(argv[1:])
+    run = exec_parser()
+    options, literal = _split(argv)
     given = run.parse_intermixed_args(options)
     resume, last, prompt = _words(run, given, literal)
     return ExecOptions(
@@ -74,24 +69,16 @@ def parse(argv: Sequence[str]) -> ExecOptions:
     )
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """Return the program's parser, and the one of its command."""
-    parser = argparse.ArgumentParser(
-        prog="codex-actors",
-        description="Supervised trees of coding agents.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("-V", "--version", action="version", version=f"codex-actors {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    run = commands.add_parser(
-        "exec",
-        help="run one agent to the end of its task",
+def exec_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    run = argparse.ArgumentParser(
+        prog="codex-actors exec",
         description="Run one agent to the end of its task.",
         epilog="exec resume ID [PROMPT] and exec resume --last [PROMPT] go on with a thread.",
         allow_abbrev=False,
     )
     _add_options(run)
-    return parser, run
+    return run
 
 
 def _add_options(run: argparse.ArgumentParser) -> None:

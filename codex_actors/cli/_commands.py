@@ -1,0 +1,51 @@
+"""The program's commands, by their first word."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from .._version import __version__
+from ._exec_command import exec_command
+
+
+@attrs.frozen
+class Command:
+    """One command of the program."""
+
+    help: str
+    run: Callable[[Sequence[str]], int]
+    """Takes the words after the command's own, and returns the exit status."""
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "exec": Command("run one agent to the end of its task", exec_command),
+}
+
+
+def run_command(argv: Sequence[str]) -> int:
+    """Run the command that the words name, and return the exit status.
+
+    Raises:
+        SystemExit: after help or version, or with status 2 and a message if they are wrong.
+    """
+    if argv and argv[0] in COMMANDS:
+        return COMMANDS[argv[0]].run(argv[1:])
+    parser = program_parser()
+    parser.parse_args(argv)
+    return parser.error(f"the first word is a command: {', '.join(COMMANDS)}")
+
+
+def program_parser() -> argparse.ArgumentParser:
+    """Return the parser of what stands before any command."""
+    parser = argparse.ArgumentParser(
+        prog="codex-actors", description="Supervised trees of coding agents.", allow_abbrev=False
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"codex-actors {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        commands.add_parser(name, help=command.help)
+    return parser

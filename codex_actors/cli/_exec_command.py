@@ -1,0 +1,145 @@
+"""`codex-actors exec`, from its words to its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import trio
+
+from ..config import Loaded, find_home, load_settings
+from ..protocol import EventMsg
+from ..rollout import find_latest
+from ._errors import UsageError
+from ._exec_parser import ExecOptions, parse
+from ._exec_run import Job, run_exec
+from ._human import HumanLog
+from ._thread_events import ThreadEvents
+
+
+def exec_command(argv: Sequence[str]) -> int:
+    """Run one agent to the end of its task, and return the exit status.
+
+    Raises:
+        CodexActorsError: if it could not begin.
+        SystemExit: if the words are wrong, or ask for help.
+    """
+    options = parse(argv)
+    cwd = _directory(options)
+    loaded = _load(options, cwd)
+    _check_repository(options, cwd)
+    job = Job(
+        options=options,
+        loaded=loaded,
+        prompt=_prompt(options),
+        resume=_thread(options, loaded, cwd),
+        schema=_schema(options),
+        show=_shower(options),
+    )
+    status, message = trio.run(run_exec, job)
+    _hand_over(options, message)
+    return status
+
+
+def _directory(options: ExecOptions) -> str:
+    directory = os.path.abspath(options.directory or os.getcwd())
+    if not os.path.isdir(directory):
+        raise UsageError(f"there is no directory {directory!r}; give another one with -C")
+    return directory
+
+
+def _load(options: ExecOptions, cwd: str) -> Loaded:
+    flags = {"model": options.model, "sandbox_mode": options.sandbox}
+    loaded = load_settings(
+        home=find_home(os.environ),
+        environ=os.environ,
+        cwd=cwd,
+        overrides=options.overrides,
+        flags=flags,
+    )
+    settings = attrs.evolve(loaded.settings, ephemeral=options.ephemeral)
+    return attrs.evolve(loaded, settings=settings)
+
+
+def _check_repository(options: ExecOptions, cwd: str) -> None:
+    here = cwd
+    while not options.skip_git_repo_check and not os.path.exists(os.path.join(here, ".git")):
+        here, below = os.path.dirname(here), here
+        if here == below:
+            raise UsageError(
+                f"{cwd!r} is in no git repository, so changes could not be undone; work in one,"
+                " or add --skip-git-repo-check"
+            )
+
+
+def _prompt(options: ExecOptions) -> str:
+    piped = _read_stdin(options)
+    prompt = piped if options.prompt is None else options.prompt
+    if options.prompt is not None and piped.strip():
+        prompt = f"{prompt}\n\n<stdin>\n{piped}\n</stdin>"
+    if not prompt.strip():
+        raise UsageError("the prompt is empty; say what is to be done")
+    return prompt
+
+
+def _read_stdin(options: ExecOptions) -> str:
+    if sys.stdin is None or sys.stdin.closed:
+        return ""
+    if sys.stdin.isatty():
+        if options.prompt is not None:
+            return ""
+        print("Type the prompt, and end it with Ctrl-D.", file=sys.stderr)
+    elif options.prompt is not None:
+        print("Reading additional input from stdin...", file=sys.stderr)
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _thread(options: ExecOptions, loaded: Loaded, cwd: str) -> str | None:
+    if not options.resume_last:
+        return options.resume
+    home = loaded.settings.home
+    return find_latest(home, cwd=None if options.everywhere else cwd)
+
+
+def _schema(options: ExecOptions) -> Any:
+    if options.output_schema is None:
+        return None
+    try:
+        with open(options.output_schema, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError) as exc:
+        raise UsageError(
+            f"{options.output_schema!r} is no JSON schema that can be read: {exc}"
+        ) from exc
+
+
+def _shower(options: ExecOptions) -> Callable[[EventMsg], None]:
+    if options.json:
+        events = ThreadEvents()
+
+        def show(msg: EventMsg) -> None:
+            for line in events.lines(msg):
+                print(json.dumps(line, ensure_ascii=False, separators=(",", ":")), flush=True)
+
+        return show
+    return HumanLog(lambda line: print(line, file=sys.stderr, flush=True), _colored(options)).tell
+
+
+def _colored(options: ExecOptions) -> bool:
+    if options.color == "auto":
+        return sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    return options.color == "always"
+
+
+def _hand_over(options: ExecOptions, message: str | None) -> None:
+    """Give the last message to whoever wants it."""
+    if options.output_last_message is not None:
+        with open(options.output_last_message, "w", encoding="utf-8") as file:
+            file.write(message or "")
+    both_seen = sys.stdout.isatty() and sys.stderr.isatty()
+    if message is not None and not options.json and not both_seen:
+        print(message)
