@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import final
 
@@ -35,13 +35,17 @@ class TaskFeed:
     def __attrs_post_init__(self) -> None:
         self._send, self._receive = trio.open_memory_channel[Event](math.inf)
 
-    def put(self, event: Event) -> None:
-        """Keep an event if it belongs to the task's turn."""
-        if isinstance(event.msg, TurnStarted):
-            self._begun = event.msg.turn_id == self.record.get().turn_id
-        if self._begun and not self._ended:
+    def put(self, events: Iterable[Event]) -> None:
+        """Keep what belongs to the task's turn."""
+        if self._ended:
+            return
+        for event in events:
+            if isinstance(event.msg, TurnStarted):
+                self._begun = event.msg.turn_id == self.record.get().turn_id
+            if self._begun:
+                self._send.send_nowait(event)
+        if self._begun:
             self.last_at = trio.current_time()
-            self._send.send_nowait(event)
 
     def settle(self, record: TaskRecord) -> None:
         """The task is over: nothing comes after what is kept."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from ..actors import Broadcast, WatchCell
 from ..core import next_status
-from ..protocol import AgentStatus, Event, TaskRecord, ThreadId
+from ..protocol import AgentStatus, Event, TaskId, TaskRecord, ThreadId
 from ._feed import TaskFeed
 
 
@@ -18,7 +19,7 @@ class Hub:
     def __init__(self, broadcast: Broadcast[Event]) -> None:
         self._broadcast = broadcast
         self._statuses: dict[ThreadId, WatchCell[AgentStatus]] = {}
-        self._feeds: dict[ThreadId, WeakSet[TaskFeed]] = {}
+        self._feeds: dict[ThreadId, WeakValueDictionary[TaskId, TaskFeed]] = {}
         self.disk_refuses = False
         """Whether everybody was told that the disk refuses; reports speak for the tree."""
 
@@ -30,17 +31,22 @@ class Hub:
 
     def add_feed(self, feed: TaskFeed) -> None:
         """Let a task's feed have the events of its agent, until nobody holds the feed."""
-        self._feeds.setdefault(feed.thread_id, WeakSet()).add(feed)
+        if feed.thread_id not in self._feeds:
+            self._feeds[feed.thread_id] = WeakValueDictionary()
+        self._feeds[feed.thread_id][feed.task_id] = feed
 
-    def publish(self, event: Event) -> None:
-        """Tell everybody. A slow subscriber lags; it does not hold up anyone."""
-        for feed in tuple(self._feeds.get(event.thread_id, ())):
-            feed.put(event)
-        self._broadcast.publish(event)
-        cell = self.status(event.thread_id)
-        status = next_status(cell.get(), event.msg)
-        if status != cell.get():
-            cell.set(status)
+    def publish(self, thread_id: ThreadId, events: Sequence[Event]) -> None:
+        """Tell everybody what one agent says. A slow subscriber lags; it holds up nobody."""
+        if thread_id in self._feeds:
+            for reference in self._feeds[thread_id].valuerefs():
+                if (feed := reference()) is not None:
+                    feed.put(events)
+        cell = self.status(thread_id)
+        for event in events:
+            self._broadcast.publish(event)
+            status = next_status(cell.get(), event.msg)
+            if status != cell.get():
+                cell.set(status)
 
     def close(self) -> None:
         """No agent lives any more, however each of them ended."""
@@ -50,8 +56,8 @@ class Hub:
 
     def settle(self, record: TaskRecord) -> None:
         """Tell whoever follows the task how it ended."""
-        feeds = self._feeds.get(record.thread_id, WeakSet())
-        for feed in tuple(feeds):
-            if feed.task_id == record.id:
-                feed.settle(record)
-                feeds.discard(feed)
+        if record.thread_id not in self._feeds:
+            return
+        feed = self._feeds[record.thread_id].pop(record.id, None)
+        if feed is not None:
+            feed.settle(record)

@@ -165,8 +165,10 @@ class Thread:
 
     def publish(self, events: Iterable[EventMsg]) -> None:
         """Announce events that need no disk. Not a checkpoint."""
-        for msg in events:
-            self.hub.publish(Event(id=self.submission, msg=msg, thread_id=self.id, path=self.path))
+        name, thread_id, path = self.submission, self.id, self.path
+        told = [Event(id=name, msg=msg, thread_id=thread_id, path=path) for msg in events]
+        if told:
+            self.hub.publish(thread_id, told)
 
     def _flat(self, msg: EventMsg) -> tuple[EventMsg, ...]:
         return flat_events(msg, raw_reasoning=self.settings.show_raw_agent_reasoning)

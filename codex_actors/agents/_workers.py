@@ -1,13 +1,11 @@
 """The tasks that work for one turn: its stream, its tools, its wait for the next attempt.
 
-They run in a nursery of the agent's scope, under one cancel scope per turn. A tool that
-does not end when it is cancelled is left behind after a grace, named, and goes with the
-agent.
+They run in a nursery of the agent's scope, and are cancelled together. A tool that does not
+end when it is cancelled is left behind after a grace, named, and goes with the agent.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, final
@@ -22,22 +20,26 @@ GRACE: Final = 5.0
 @final
 @attrs.define(eq=False)
 class TurnWorkers:
-    """Starts workers, and says when they are gone. Made by `open_workers`."""
+    """Starts workers, and says when they are gone. Made by `open_workers`.
+
+    The home nursery holds each of them, and each has a scope of its own: a nursery and a task
+    per turn, only to cancel them by, would cost as much as all else that the turn does here.
+    """
 
     _home: trio.Nursery
-    _over: trio.Event = attrs.field(factory=trio.Event)
+    _scopes: set[trio.CancelScope] = attrs.field(factory=set)
     _gone: trio.Event = attrs.field(factory=trio.Event)
-    _scope: trio.CancelScope = attrs.field(factory=trio.CancelScope)
-    _nursery: trio.Nursery | None = None
-    _deadline: float = math.inf
-    """Until when the workers are waited for, on Trio's clock."""
+    _deadline: float | None = None
+    """Until when the cancelled workers are waited for, on Trio's clock."""
     calls: dict[str, float] = attrs.field(factory=dict)
     """When each tool that is at work was started, on Trio's clock, by call id."""
 
     def start(self, work: Callable[[], Awaitable[None]], name: str) -> None:
         """Run ``work`` until it is done or the turn is stopped. Not a checkpoint."""
-        assert self._nursery is not None
-        self._nursery.start_soon(work, name=name)
+        assert self._deadline is None, "the workers were stopped"
+        scope = trio.CancelScope()
+        self._scopes.add(scope)
+        self._home.start_soon(self._run, work, scope, name=name)
 
     def stop(self, report: Callable[[], Awaitable[None]]) -> None:
         """Cancel every worker, and run ``report`` beside their end. Not a checkpoint."""
@@ -50,26 +52,34 @@ class TurnWorkers:
         Cancellation: shielded, and ends `GRACE` seconds after they were cancelled: a turn's
             end must be recorded when its agent is cancelled, too.
         """
+        assert self._deadline is not None, "the workers were not stopped"
         with trio.CancelScope(deadline=self._deadline, shield=True):
             await self._gone.wait()
         return self._gone.is_set()
 
-    async def _serve(self, *, task_status: trio.TaskStatus[None]) -> None:
+    async def _run(self, work: Callable[[], Awaitable[None]], scope: trio.CancelScope) -> None:
         try:
-            with self._scope:
-                async with trio.open_nursery() as self._nursery:
-                    task_status.started()
-                    await self._over.wait()
+            with scope:
+                await work()
         finally:
-            self._gone.set()
+            self._scopes.discard(scope)
+            self._note_gone()
 
-    def _finish(self) -> None:
-        self._over.set()
+    async def _finish(self) -> None:
         self._cancel("the turn is over")
+        if self._scopes:
+            await self.wait_gone()
 
     def _cancel(self, reason: str) -> None:
-        self._deadline = min(self._deadline, trio.current_time() + GRACE)
-        self._scope.cancel(reason=reason)
+        if self._deadline is None:
+            self._deadline = trio.current_time() + GRACE
+        for scope in self._scopes:
+            scope.cancel(reason=reason)
+        self._note_gone()
+
+    def _note_gone(self) -> None:
+        if self._deadline is not None and not self._scopes:
+            self._gone.set()
 
 
 @asynccontextmanager
@@ -82,9 +92,7 @@ async def open_workers(home: trio.Nursery) -> AsyncGenerator[TurnWorkers, None]:
         home: A nursery of the agent's scope; it holds whoever does not end in time.
     """
     workers = TurnWorkers(home)
-    await home.start(workers._serve)
     try:
         yield workers
     finally:
-        workers._finish()
-        await workers.wait_gone()
+        await workers._finish()
