@@ -14,13 +14,18 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
+def surroundings(home: Path) -> dict[str, str]:
+    # Commands run in login shells: whoever runs the tests has a profile of unknown length.
+    homes = {"CODEX_ACTORS_HOME": str(home), "HOME": str(home)}
+    return os.environ | homes | {"PYTHONPATH": str(ROOT)}
+
+
 def run(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"CODEX_ACTORS_HOME": str(home), "PYTHONPATH": str(ROOT)}
     home.mkdir()
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
-        env=environment,
+        env=surroundings(home),
         capture_output=True,
         text=True,
         timeout=120,
@@ -70,9 +75,12 @@ def test_programs_on_the_pages_run(name: str, tmp_path: Path) -> None:
             f'model_provider = "scripted"\n[model_providers.scripted]\nscript = "{script}"\n',
             "utf-8",
         )
-        environment = os.environ | {"CODEX_ACTORS_HOME": str(home), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
-            [sys.executable, str(path)], env=environment, capture_output=True, text=True, timeout=60
+            [sys.executable, str(path)],
+            env=surroundings(home),
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
 
         assert (done.stderr, done.returncode) == ("", 0)
