@@ -23,7 +23,7 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── OperationRefused        agents._errors
     │   ├── RootExists              agents._errors
     │   └── SandboxUnavailable      agents._errors
-    ├── UsageError                  cli._main
+    ├── UsageError                  cli._errors
     ├── SettingsError               config._errors
     ├── PatchError                  core._patch
     ├── SseError                    core._sse
