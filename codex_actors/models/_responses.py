@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, final
 from urllib.parse import urlencode, urlsplit
-from urllib.request import getproxies
 
 import trio
 
@@ -18,7 +17,7 @@ from ._errors import BadProvider, ConnectionFailed, ModelProtocolError
 from ._failures import Refusal, error_from_answer, excerpt
 from ._headers import events_of_headers, find_key, request_headers
 from ._stream import ResponseChannel
-from ._transport import Answer, HttpTransport
+from ._transport import Answer, HttpTransport, without_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -37,11 +36,14 @@ class ResponsesClient(trio.abc.AsyncResource):
     Args:
         provider: Where and how the model is reached.
         api_key: The key; without it the provider's settings say where it is found.
-        environment: Where keys and headers are looked up; the process's by default.
+        environment: Where keys, headers, certificates and proxies are looked up; the process's
+            by default. ``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` stands for the system's
+            certificates, that in ``CODEX_CA_CERTIFICATE`` is trusted in addition; proxies are
+            those of ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``.
         transport: An httpx transport that answers instead of the network, for tests.
 
     Raises:
-        BadProvider: if the provider's address or the certificates cannot be used.
+        BadProvider: if the provider's address, the certificates or the proxy cannot be used.
     """
 
     def __init__(
@@ -56,16 +58,15 @@ class ResponsesClient(trio.abc.AsyncResource):
         self._key = api_key
         self._environment = os.environ if environment is None else environment
         self._url = _endpoint(provider)
-        secure = self._url.startswith("https:") or bool(getproxies())
         self._http = HttpTransport(
+            self._url,
             self._environment,
             idle_timeout=provider.stream_idle_timeout,
-            secure=secure,
             inner=transport,
         )
 
     def __repr__(self) -> str:
-        return f"<ResponsesClient of {self._provider.id!r} at {self._provider.base_url!r}>"
+        return f"<ResponsesClient of {self._provider.id!r} at {without_secrets(self._url)!r}>"
 
     async def aclose(self) -> None:
         """Close all connections, those of running streams included."""
@@ -101,9 +102,9 @@ class ResponsesClient(trio.abc.AsyncResource):
         headers = request_headers(prompt, self._provider, key, self._environment)
         seconds = self._provider.stream_idle_timeout
         with trio.move_on_after(seconds):
-            return await self._http.post(self._url, headers, encode_request(prompt))
+            return await self._http.post(headers, encode_request(prompt))
         raise ConnectionFailed(
-            f"no answer from {self._provider.base_url!r} within {seconds:g} seconds"
+            f"no answer from {without_secrets(self._url)!r} within {seconds:g} seconds"
         )
 
     def _channel(self, answer: Answer) -> ResponseChannel:
@@ -118,14 +119,21 @@ class ResponsesClient(trio.abc.AsyncResource):
 
 
 def _endpoint(provider: Provider) -> str:
-    parts = urlsplit(provider.base_url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if not _is_address(provider.base_url):
         raise BadProvider(
             f"the base URL {provider.base_url!r} of the provider {provider.id!r} is no HTTP"
             " address; write one like 'https://api.openai.com/v1'"
         )
     query = f"?{urlencode(dict(provider.query_params))}" if provider.query_params else ""
     return f"{provider.base_url.rstrip('/')}/responses{query}"
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 async def _check(answer: Answer) -> None:

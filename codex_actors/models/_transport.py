@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import ssl
 import zlib
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, final
+from urllib.parse import unquote, urlsplit
 
 import attrs
 import trio
 
+from ._certificates import explain_refusal, make_ssl_context
 from ._errors import BadProvider, ConnectionFailed, StreamDisconnected
+from ._proxies import find_proxy
 
 if TYPE_CHECKING:
     import httpx
@@ -34,7 +39,6 @@ _DRAIN: Final = 0.1
 _ZLIB: Final = frozenset({"gzip", "x-gzip", "deflate"})
 """Encodings that are undone although nobody asked for them; proxies do such things."""
 _ANY_HEADER: Final = 32 + zlib.MAX_WBITS
-_CERTIFICATE: Final = "CODEX_CA_CERTIFICATE"
 
 
 def load_http(*, newest: bool) -> Any:
@@ -51,50 +55,52 @@ def load_http(*, newest: bool) -> Any:
 @final
 @attrs.define(eq=False)
 class _Shard:
-    client: httpx.AsyncClient
+    transport: httpx.AsyncBaseTransport
     streams: int = 0
 
 
 @final
 class HttpTransport(trio.abc.AsyncResource):
-    """Sends requests and hands out their answers as they stream in.
-
-    Certificates are the system's, or those of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``; that in
-    ``CODEX_CA_CERTIFICATE`` is trusted in addition. Proxies are those of ``HTTPS_PROXY``,
-    ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``.
+    """Sends requests to one address and hands out their answers as they stream in.
 
     Args:
-        environment: Where ``CODEX_CA_CERTIFICATE`` is looked up; the rest is read from the
-            environment of the process, by OpenSSL and by the HTTP library.
+        url: Where requests are sent.
+        environment: Where certificates are named (``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` instead
+            of the system's, ``CODEX_CA_CERTIFICATE`` in addition) and proxies
+            (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``).
         idle_timeout: Seconds of silence after which a connection counts as broken.
-        secure: Whether TLS will be spoken, to the server or to a proxy.
         inner: An httpx transport that answers instead of the network, for tests.
 
     Raises:
-        BadProvider: if the certificates cannot be loaded.
+        BadProvider: if the certificates cannot be loaded, or the proxy is none.
     """
 
     def __init__(
         self,
+        url: str,
         environment: Mapping[str, str],
         *,
         idle_timeout: float,
-        secure: bool = True,
         inner: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        self._url = url
+        self._shown = without_secrets(url)
+        self._authorization = _authorization_of(url)
         self._http: Any = load_http(newest=inner is None)
         self._inner = inner
-        self._idle_timeout = idle_timeout
-        # Without TLS a context that trusts nobody will do, and is made at once.
-        bare = inner is not None or not secure
-        self._ssl = _trusting_nobody() if bare else self._make_ssl_context(environment)
+        timeout = self._http.Timeout(None, connect=_CONNECT, read=idle_timeout)
+        self._extensions = {"timeout": timeout.as_dict()}
+        self._parsed: httpx.URL | None = None
+        self._named_proxy = None if inner is not None else find_proxy(url, environment)
+        self._proxy = self._make_proxy()
+        self._ssl = self._make_ssl_context(environment)
         self._shards: list[_Shard] = []
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send a request; return once the answer's headers are here. The caller closes it.
 
         Raises:
-            BadProvider: if the URL is none.
+            BadProvider: if the URL is none, or the server's certificate is refused.
             ConnectionFailed: if no answer came.
 
         Cancellation:
@@ -103,17 +109,17 @@ class HttpTransport(trio.abc.AsyncResource):
         shard = self._shard()
         shard.streams += 1
         try:
-            response = await self._send(shard.client, url, headers, body)
+            response = await self._send(shard.transport, headers, body)
         except BaseException:
             shard.streams -= 1
             raise
-        return Answer(response, self._http, shard)
+        return Answer(response, self._http, shard, self._shown)
 
     async def aclose(self) -> None:
         """Close all connections, those of running streams included."""
         shards, self._shards = self._shards, []
         for shard in shards:
-            await shard.client.aclose()
+            await shard.transport.aclose()
         await trio.lowlevel.checkpoint()
 
     def statistics(self) -> tuple[int, ...]:
@@ -121,47 +127,84 @@ class HttpTransport(trio.abc.AsyncResource):
         return tuple(shard.streams for shard in self._shards)
 
     async def _send(
-        self, client: httpx.AsyncClient, url: str, headers: Mapping[str, str], body: bytes
+        self, transport: httpx.AsyncBaseTransport, headers: Mapping[str, str], body: bytes
     ) -> httpx.Response:
         try:
-            request = client.build_request("POST", url, headers=dict(headers), content=body)
-            return await client.send(request, stream=True)
+            return await transport.handle_async_request(self._request(headers, body))
         except (self._http.InvalidURL, self._http.UnsupportedProtocol) as error:
-            raise BadProvider(f"no request can be sent to {url!r}: {_why(error)}") from error
+            raise BadProvider(
+                f"no request can be sent to {self._shown!r}: {_why(error)}"
+            ) from error
         except self._http.TransportError as error:
-            raise ConnectionFailed(f"no answer from {url!r}: {_why(error)}") from error
+            proxy = self._named_proxy
+            way = f" through the proxy of {proxy.variable}" if proxy else ""
+            message = f"no answer from {self._shown!r}{way}: {_why(error)}"
+            # A certificate does not get better by trying again.
+            kind = ConnectionFailed if _refusal_in(error) is None else BadProvider
+            raise kind(message) from error
+
+    def _request(self, headers: Mapping[str, str], body: bytes) -> httpx.Request:
+        if self._parsed is None:
+            self._parsed = self._http.URL(self._url)
+        request: httpx.Request = self._http.Request(
+            "POST",
+            self._parsed,
+            headers={"connection": "keep-alive", **headers, **self._authorization},
+            content=body,
+            extensions=dict(self._extensions),
+        )
+        return request
 
     def _shard(self) -> _Shard:
         for shard in self._shards:
             if shard.streams < STREAMS_PER_CLIENT:
                 return shard
-        self._shards.append(_Shard(self._make_client()))
+        self._shards.append(_Shard(self._inner or self._make_transport()))
         return self._shards[-1]
 
-    def _make_client(self) -> httpx.AsyncClient:
-        client: httpx.AsyncClient = self._http.AsyncClient(
-            verify=self._ssl,
-            transport=self._inner,
-            timeout=self._http.Timeout(None, connect=_CONNECT, read=self._idle_timeout),
-            limits=self._http.Limits(
-                max_keepalive_connections=STREAMS_PER_CLIENT, keepalive_expiry=_KEEP_ALIVE
-            ),
+    def _make_transport(self) -> httpx.AsyncBaseTransport:
+        """Make what an `httpx.AsyncClient` sends with.
+
+        The client itself looks for redirects and cookies, which are for browsers, and that costs
+        as much as sending.
+        """
+        limits = self._http.Limits(
+            max_keepalive_connections=STREAMS_PER_CLIENT, keepalive_expiry=_KEEP_ALIVE
         )
-        # Compression would hold events back until a block is full.
-        del client.headers["accept-encoding"]
-        return client
+        transport: httpx.AsyncBaseTransport = self._http.AsyncHTTPTransport(
+            verify=self._ssl, limits=limits, proxy=self._proxy
+        )
+        return transport
+
+    def _make_proxy(self) -> httpx.Proxy | None:
+        named = self._named_proxy
+        if named is None:
+            return None
+        try:
+            proxy: httpx.Proxy = self._http.Proxy(named.address)
+        except (ValueError, self._http.InvalidURL):
+            # Without the cause, which quotes the address, and that may hold a password.
+            raise BadProvider(
+                f"the proxy of {named.variable} has no address that can be used;"
+                " write one like 'http://proxy.example:3128'"
+            ) from None
+        if proxy.url.scheme.startswith("socks") and find_spec("socksio") is None:
+            raise BadProvider(
+                f"the proxy of {named.variable} speaks SOCKS, and the package 'socksio' is not"
+                " installed; install it, or name an HTTP proxy"
+            )
+        return proxy
 
     def _make_ssl_context(self, environment: Mapping[str, str]) -> ssl.SSLContext:
-        path = environment.get(_CERTIFICATE, "")
-        try:
-            context: ssl.SSLContext = self._http.create_ssl_context()
-            if path:
-                context.load_verify_locations(cafile=path)
-        except OSError as error:
-            named = f"{_CERTIFICATE}={path!r}" if path else "SSL_CERT_FILE or SSL_CERT_DIR"
-            raise BadProvider(
-                f"the certificates of {named} cannot be loaded: {error.strerror or error}"
-            ) from error
+        secure_proxy = self._proxy is not None and self._proxy.url.scheme == "https"
+        # Without TLS a context that trusts nobody will do, and is made at once.
+        if self._inner is not None or not (secure_proxy or self._url.startswith("https:")):
+            return _trusting_nobody()
+        context = make_ssl_context(
+            environment, partial(self._http.create_ssl_context, trust_env=False)
+        )
+        if self._proxy is not None and secure_proxy:
+            self._proxy.ssl_context = context
         return context
 
 
@@ -169,10 +212,11 @@ class HttpTransport(trio.abc.AsyncResource):
 class Answer:
     """One answer whose body is still coming in."""
 
-    def __init__(self, response: httpx.Response, http: Any, shard: _Shard) -> None:
+    def __init__(self, response: httpx.Response, http: Any, shard: _Shard, url: str) -> None:
         self.status = response.status_code
-        self.headers = {name.lower(): value for name, value in response.headers.items()}
-        self.url = str(response.request.url.copy_with(query=None))
+        self.headers = _headers(response.headers)
+        self.url = url
+        """Without its query and its user, which may hold a key."""
         self._response = response
         self._http = http
         self._shard = shard
@@ -240,10 +284,48 @@ class Answer:
                 await trio.lowlevel.checkpoint()
 
 
+def _headers(headers: httpx.Headers) -> dict[str, str]:
+    encoding, found = headers.encoding, dict[str, str]()
+    for raw_name, raw_value in headers.raw:
+        name, value = raw_name.decode(encoding).lower(), raw_value.decode(encoding)
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found
+
+
+def without_secrets(url: str) -> str:
+    """Return an address as messages may show it: without user, password and query."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+
+def _authorization_of(url: str) -> dict[str, str]:
+    """Return the header that a user and a password in an address stand for."""
+    user, _, password = urlsplit(url).netloc.rpartition("@")[0].partition(":")
+    if not (user or password):
+        return {}
+    named = f"{unquote(user)}:{unquote(password)}".encode()
+    return {"authorization": f"Basic {b64encode(named).decode()}"}
+
+
 def _trusting_nobody() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _why(error: Exception) -> str:
     """Return one line about an error of the HTTP library, which may have no text at all."""
-    return " ".join(str(error).split()) or type(error).__name__
+    refusal = _refusal_in(error)
+    if refusal is not None:
+        return explain_refusal(refusal)
+    texts = (" ".join(str(cause).split()) for cause in _causes(error))
+    return next(filter(None, texts), type(error).__name__)
+
+
+def _refusal_in(error: Exception) -> ssl.SSLCertVerificationError | None:
+    kind = ssl.SSLCertVerificationError
+    return next((cause for cause in _causes(error) if isinstance(cause, kind)), None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__

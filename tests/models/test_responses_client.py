@@ -591,7 +591,7 @@ class TestConnections:
         assert "fell silent" in str(error)
         assert isinstance(events[-1], ItemDone)
 
-    async def test_a_proxy_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_proxy_of_the_environment(self) -> None:
         asked = bytearray()
 
         async def proxy(stream: trio.SocketStream) -> None:
@@ -599,11 +599,11 @@ class TestConnections:
                 asked.extend(await stream.receive_some())
                 await stream.send_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n" + DONE)
 
-        async with raw_server(proxy) as address:
-            monkeypatch.setenv("HTTP_PROXY", address)
-            monkeypatch.setenv("http_proxy", address)
-            async with ResponsesClient(PROVIDER, environment={}) as client:
-                events = await collect(client)
+        async with (
+            raw_server(proxy) as address,
+            ResponsesClient(PROVIDER, environment={"HTTP_PROXY": address}) as client,
+        ):
+            events = await collect(client)
 
         assert events == [NO_LIMITS, ResponseCompleted("r")]
         assert asked.startswith(b"POST http://model.test/v1/responses HTTP/1.1\r\n")
