@@ -96,7 +96,11 @@ class HttpTransport(trio.abc.AsyncResource):
         self._ssl = self._make_ssl_context(environment)
         self._shards: list[_Shard] = []
 
-    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def get(self, headers: Mapping[str, str]) -> Answer:
+        """Ask for what is at the address; otherwise as `post`."""
+        return await self.post(headers, None)
+
+    async def post(self, headers: Mapping[str, str], body: bytes | None) -> Answer:
         """Send a request; return once the answer's headers are here. The caller closes it.
 
         Raises:
@@ -127,7 +131,7 @@ class HttpTransport(trio.abc.AsyncResource):
         return tuple(shard.streams for shard in self._shards)
 
     async def _send(
-        self, transport: httpx.AsyncBaseTransport, headers: Mapping[str, str], body: bytes
+        self, transport: httpx.AsyncBaseTransport, headers: Mapping[str, str], body: bytes | None
     ) -> httpx.Response:
         try:
             return await transport.handle_async_request(self._request(headers, body))
@@ -143,11 +147,11 @@ class HttpTransport(trio.abc.AsyncResource):
             kind = ConnectionFailed if _refusal_in(error) is None else BadProvider
             raise kind(message) from error
 
-    def _request(self, headers: Mapping[str, str], body: bytes) -> httpx.Request:
+    def _request(self, headers: Mapping[str, str], body: bytes | None) -> httpx.Request:
         if self._parsed is None:
             self._parsed = self._http.URL(self._url)
         request: httpx.Request = self._http.Request(
-            "POST",
+            "POST" if body is not None else "GET",
             self._parsed,
             headers={"connection": "keep-alive", **headers, **self._authorization},
             content=body,
@@ -328,4 +332,5 @@ def _refusal_in(error: Exception) -> ssl.SSLCertVerificationError | None:
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
-        error = error.__cause__
+        # The pool takes causes away; what was being handled is the same exception.
+        error = error.__cause__ or error.__context__
