@@ -140,6 +140,7 @@ def _configured(thread: Thread) -> SessionConfigured:
         sandbox_policy=settings.sandbox_policy or DangerFullAccess(),
         cwd=settings.cwd,
         reasoning_effort=settings.effort,
+        rollout_path=thread.recorder.path(thread.id),
     )
 
 
@@ -164,14 +165,15 @@ def _take_up(thread: Thread, replayed: Replayed) -> None:
     )
     thread.limits = replayed.rate_limits
     if replayed.told is not None:
-        thread.told = _told(thread, replayed.told)
+        thread.told = _told(thread, replayed.told, replayed.items)
     if replayed.unsettled_turn_id is not None:
         _end_cut_off_turn(thread, replayed.items, replayed.unsettled_turn_id)
 
 
-def _told(thread: Thread, context: TurnContext) -> Surroundings:
+def _told(thread: Thread, context: TurnContext, items: Sequence[Item]) -> Surroundings:
     """What the model was told last, as far as the rollout says."""
-    now = surroundings(thread.settings, thread.services.now())
+    guides = core.find_guides(items, thread.texts)
+    now = surroundings(thread.settings, thread.services.now(), guides)
     return attrs.evolve(
         now,
         cwd=context.cwd,

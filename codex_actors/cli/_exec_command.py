@@ -101,8 +101,13 @@ def _read_stdin(options: ExecOptions) -> str:
 def _thread(options: ExecOptions, loaded: Loaded, cwd: str) -> str | None:
     if not options.resume_last:
         return options.resume
-    home = loaded.settings.home
-    return find_latest(home, cwd=None if options.everywhere else cwd)
+    thread = find_latest(loaded.settings.home, cwd=None if options.everywhere else cwd)
+    if thread is None:
+        raise UsageError(
+            "there is no thread to resume"
+            + ("" if options.everywhere else f" that began in {cwd!r}; --all looks everywhere")
+        )
+    return thread
 
 
 def _schema(options: ExecOptions) -> Any:

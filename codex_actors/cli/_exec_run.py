@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -18,6 +18,7 @@ from ..protocol import (
     Event,
     EventMsg,
     LocalImageInput,
+    SessionConfigured,
     TaskCompleted,
     TaskRecord,
     TextInput,
@@ -90,10 +91,9 @@ class _Run:
         async with adopt_orphans(), open_agents(settings) as tree:
             async with tree.events(math.inf) as events:
                 root = self._root = await tree.spawn(AgentSpec(resume=self._job.resume))
-                for warning in (*self._job.loaded.warnings, *map(_describe, leftovers)):
-                    self._job.show(WarningRaised(warning))
+                warnings = (*self._job.loaded.warnings, *map(_describe, leftovers))
                 task = await root.assign(self._input(), output_schema=self._job.schema)
-                await self._follow(events, task)
+                await self._follow(events, task, warnings)
             self._conclude(await task.wait())
             await root.close()
 
@@ -101,7 +101,12 @@ class _Run:
         pictures = (str(Path(path).absolute()) for path in self._job.options.images)
         return (*map(LocalImageInput, pictures), TextInput(self._job.prompt))
 
-    async def _follow(self, events: trio.abc.ReceiveChannel[Event | Lagged], task: Task) -> None:
+    async def _follow(
+        self,
+        events: trio.abc.ReceiveChannel[Event | Lagged],
+        task: Task,
+        warnings: Iterable[str],
+    ) -> None:
         """Show what happens until the task's turn has ended."""
         async for event in events:
             if isinstance(event, Lagged):
@@ -109,6 +114,9 @@ class _Run:
             if event.thread_id != task.record.get().thread_id:
                 continue  # a child's: the root's items say what it did
             self._job.show(event.msg)
+            if isinstance(event.msg, SessionConfigured):
+                for warning in warnings:
+                    self._job.show(WarningRaised(warning))
             over = isinstance(event.msg, TurnCompleted | TurnAborted)
             if over and event.id == task.record.get().turn_id:
                 return

@@ -34,7 +34,8 @@ def run_agent(folder: Path, home: Path, arguments: list[str]) -> int:
     command += ["-c", f"model_providers.scripted.script={HERE / 'script.json'}"]
     command += [*arguments, "The tests of this project fail. Find out why, and mend it."]
     home.mkdir()
-    environment = os.environ | {"CODEX_ACTORS_HOME": str(home)}
+    # A home of its own for the shell, too: what a profile prints is no part of the job.
+    environment = os.environ | {"CODEX_ACTORS_HOME": str(home), "HOME": str(home)}
     done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL)
     return done.returncode
 

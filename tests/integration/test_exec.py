@@ -140,7 +140,7 @@ async def test_ephemeral_writes_nothing(tmp_path: Path) -> None:
         (["exec", *FULL, "-C", "/no/such/place", "go"], "'/no/such/place'"),
         (["exec", "-s", "danger-full-access", "go"], "--skip-git-repo-check"),
         (["exec", *FULL, "resume", "01a1fe6b-0e15-7683-9a54-8f4fce734545", "go"], "01a1fe6b"),
-        (["exec", *FULL, "resume", "--last", "go"], "no "),
+        (["exec", *FULL, "resume", "--last", "go"], "no thread to resume that began in"),
         (["exec", *FULL, "resume", "../../etc/passwd", "go"], "passwd"),
         (["exec", *FULL, "-c", "model_provider=nobody", "go"], "nobody"),
         (["exec", *FULL, "--output-schema", "/no/such/file", "go"], "/no/such/file"),
