@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 
 from .._version import __version__
+from ._doctor import doctor_command
 from ._exec_command import exec_command
 
 
@@ -23,6 +24,7 @@ class Command:
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "exec": Command("run one agent to the end of its task", exec_command),
+    "doctor": Command("look for what keeps the program from working here", doctor_command),
 }
 
 

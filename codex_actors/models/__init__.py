@@ -20,6 +20,8 @@ from ._errors import StreamDisconnected as StreamDisconnected
 from ._errors import Unauthorized as Unauthorized
 from ._errors import UnexpectedStatus as UnexpectedStatus
 from ._errors import UsageLimitReached as UsageLimitReached
+from ._probe import Probe as Probe
+from ._probe import probe_provider as probe_provider
 from ._responses import ResponsesClient as ResponsesClient
 from ._retrying import RetryingClient as RetryingClient
 from ._script import Expectation as Expectation

@@ -44,7 +44,7 @@ def list_rollouts(
         cwd: Only those that began in this directory; None: all.
         limit: At most so many; None: all.
     """
-    summaries = map(_summarize, _newest_first(os.path.join(home, SESSIONS)))
+    summaries = map(_summarize, newest_first(os.path.join(home, SESSIONS)))
     wanted = (s for s in summaries if s is not None and cwd in (None, s.cwd))
     return tuple(islice(wanted, limit))
 
@@ -56,7 +56,7 @@ def find_latest(home: str, *, cwd: str | None = None) -> ThreadId | None:
         home: Absolute path of the home directory.
         cwd: Only threads that began in this directory; None: all.
     """
-    summaries = map(_summarize, _newest_first(os.path.join(home, SESSIONS)))
+    summaries = map(_summarize, newest_first(os.path.join(home, SESSIONS)))
     wanted = (
         s.thread_id
         for s in summaries
@@ -72,7 +72,7 @@ def find_rollout(home: str, thread_id: str) -> str:
         ThreadNotFound: if there is none.
     """
     for folder in (SESSIONS, ARCHIVED):
-        for path in _newest_first(os.path.join(home, folder)):
+        for path in newest_first(os.path.join(home, folder)):
             if thread_of(path) == thread_id:
                 return path
     raise ThreadNotFound(thread_id, os.path.join(home, SESSIONS))
@@ -123,7 +123,7 @@ class RolloutStore:
         return await trio.to_thread.run_sync(read_rollout, path, abandon_on_cancel=True)
 
 
-def _newest_first(folder: str) -> Iterator[str]:
+def newest_first(folder: str) -> Iterator[str]:
     """Files below the folder, by their names: these begin with the time, and so do folders."""
     try:
         with os.scandir(folder) as entries:
@@ -132,7 +132,7 @@ def _newest_first(folder: str) -> Iterator[str]:
         return
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
-            yield from _newest_first(entry.path)
+            yield from newest_first(entry.path)
         elif thread_of(entry.path) is not None:
             yield entry.path
 
