@@ -14,7 +14,10 @@ from ._errors import SandboxUnavailable
 
 
 def apply_overrides(settings: Settings, overrides: Overrides) -> Settings:
-    """Return the settings with every override that was given; they stay."""
+    """Return the settings with every override that was given; they stay.
+
+    Without one it is the same value, and what was made from it stays good: tools, for one.
+    """
     changes: dict[str, Any] = {
         name: value
         for name in ("approval_policy", "sandbox_policy", "effort", "summary")
@@ -24,7 +27,7 @@ def apply_overrides(settings: Settings, overrides: Overrides) -> Settings:
         changes["cwd"] = os.path.normpath(os.path.join(settings.cwd, overrides.cwd))
     if overrides.model is not None:
         changes["model"] = find_model(overrides.model, settings.models)
-    return attrs.evolve(settings, **changes)
+    return attrs.evolve(settings, **changes) if changes else settings
 
 
 def check_sandbox(policy: SandboxPolicy | None) -> None:

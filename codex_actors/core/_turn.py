@@ -138,7 +138,7 @@ class Turn:
     @property
     def is_over(self) -> bool:
         """Whether nothing can happen any more."""
-        return self.phase in (Phase.DONE, Phase.ABORTED)
+        return self.phase is Phase.DONE or self.phase is Phase.ABORTED
 
 
 Step: TypeAlias = tuple[Turn, tuple[Effect, ...]]
@@ -198,7 +198,8 @@ def _received(turn: Turn, entry: Entry) -> Step:
         return _called(turn, entry, item)
     if isinstance(item, Message) and item.role == "assistant" and item.text.strip():
         turn = attrs.evolve(turn, last_agent_message=item.text)
-    turn = attrs.evolve(turn, final_answer_given=turn.final_answer_given or is_final_answer(item))
+    if is_final_answer(item) and not turn.final_answer_given:
+        turn = attrs.evolve(turn, final_answer_given=True)
     if turn.mail and lets_mail_in(item):
         turn, effects = _drain(attrs.evolve(turn, phase=Phase.DRAINING, follow_up=True))
         return turn, (Record(entry), StopSampling(), *effects)
@@ -252,7 +253,8 @@ def _drain(turn: Turn) -> Step:
         return turn, ()
     calls, outputs = turn.calls.drain()
     recorded = tuple(Record(Entry(output)) for output in outputs)
-    turn = attrs.evolve(turn, calls=calls)
+    if outputs:
+        turn = attrs.evolve(turn, calls=calls)
     if calls.open:
         return turn, recorded
     turn, effects = _drained(turn)

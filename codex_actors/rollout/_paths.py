@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from ..protocol import ThreadId
@@ -46,4 +47,10 @@ def journal_path(home: str, root: str) -> str:
 
 def time_stamp(now: float) -> str:
     """Unix seconds as lines have them: ``YYYY-MM-DDThh:mm:ss.mmmZ``, UTC."""
-    return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+    seconds, micros = divmod(round(now * 1_000_000), 1_000_000)
+    return f"{_second(seconds)}.{micros // 1000:03d}Z"
+
+
+@lru_cache(maxsize=8)  # a turn writes a dozen lines, most of them in the same second
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:-6]
