@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
 
 import attrs
 import trio
@@ -20,6 +20,9 @@ from ._exec_run import Job, run_exec
 from ._human import HumanLog
 from ._thread_events import ThreadEvents
 
+_Shower: TypeAlias = tuple[Callable[[EventMsg], None], Callable[[], Awaitable[None]] | None]
+"""Shows an event; keeps what is shown up to date."""
+
 
 def exec_command(argv: Sequence[str]) -> int:
     """Run one agent to the end of its task, and return the exit status.
@@ -32,13 +35,15 @@ def exec_command(argv: Sequence[str]) -> int:
     cwd = _directory(options)
     loaded = _load(options, cwd)
     _check_repository(options, cwd)
+    show, draw = _shower(options)
     job = Job(
         options=options,
         loaded=loaded,
         prompt=_prompt(options),
         resume=_thread(options, loaded, cwd),
         schema=_schema(options),
-        show=_shower(options),
+        show=show,
+        draw=draw,
     )
     status, message = trio.run(run_exec, job)
     _hand_over(options, message)
@@ -122,7 +127,7 @@ def _schema(options: ExecOptions) -> Any:
         ) from exc
 
 
-def _shower(options: ExecOptions) -> Callable[[EventMsg], None]:
+def _shower(options: ExecOptions) -> _Shower:
     if options.json:
         events = ThreadEvents()
 
@@ -130,8 +135,20 @@ def _shower(options: ExecOptions) -> Callable[[EventMsg], None]:
             for line in events.lines(msg):
                 print(json.dumps(line, ensure_ascii=False, separators=(",", ":")), flush=True)
 
-        return show
-    return HumanLog(lambda line: print(line, file=sys.stderr, flush=True), _colored(options)).tell
+        return show, None
+    if _is_live(options):
+        from ._live import LiveView  # it takes a while, and only people wait for it
+
+        view = LiveView(sys.stderr)
+        return view.tell, view.run
+    log = HumanLog(lambda line: print(line, file=sys.stderr, flush=True), _colored(options))
+    return log.tell, None
+
+
+def _is_live(options: ExecOptions) -> bool:
+    """Tell whether somebody is there to watch, on a terminal that can be drawn on."""
+    able = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+    return able and _colored(options)
 
 
 def _colored(options: ExecOptions) -> bool:

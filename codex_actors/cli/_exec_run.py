@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import AsyncIterable, Callable, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -52,6 +52,8 @@ class Job:
     """JSON schema that the last message must satisfy."""
     show: Callable[[EventMsg], None]
     """Prints an event, if it is worth it."""
+    draw: Callable[[], Awaitable[None]] | None = None
+    """Keeps what is shown up to date until it is cancelled, if it has to be kept so."""
 
 
 async def run_exec(job: Job) -> tuple[int, str | None]:
@@ -70,6 +72,8 @@ async def run_exec(job: Job) -> tuple[int, str | None]:
     async with trio.open_nursery() as nursery:
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             nursery.start_soon(run.watch, signals, nursery)
+            if job.draw is not None:
+                nursery.start_soon(job.draw)
             await run.go()
             nursery.cancel_scope.cancel(reason="the task is over")
     return run.status, run.message

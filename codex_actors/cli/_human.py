@@ -47,7 +47,7 @@ _STYLES: Final = {
     "yellow": "33",
     "cyan": "36",
 }
-_MARKS: Final = {"pending": "·", "in_progress": "▸", "completed": "✓"}
+MARKS: Final = {"pending": "·", "in_progress": "▸", "completed": "✓"}
 
 
 @final
@@ -70,11 +70,11 @@ class HumanLog:
             case SessionConfigured():
                 return self._header(msg)
             case ItemStarted(item=CommandItem() as item):
-                return _after(self._ink("cyan", "$"), _asked(item))
+                return _after(self._ink("cyan", "$"), asked(item))
             case ItemCompleted(item=item):
                 return self._item(item)
             case PlanUpdated():
-                return [line for s in msg.plan for line in _after(f"  {_MARKS[s.status]}", s.step)]
+                return [line for s in msg.plan for line in _after(f"  {MARKS[s.status]}", s.step)]
             case WarningRaised(message):
                 return _after(self._ink("yellow", "warning:"), message)
             case StreamBroke(message, _, details):
@@ -106,11 +106,13 @@ class HumanLog:
         match item:
             case UserMessageItem(content=content):
                 texts = [i.text for i in content if isinstance(i, TextInput)]
-                return [f"{self._ink('bold', '>')} {line}" for line in _split("\n".join(texts))]
+                return [
+                    f"{self._ink('bold', '>')} {line}" for line in split_lines("\n".join(texts))
+                ]
             case AgentMessageItem(text=text):
-                return ["", *_split(text)]
+                return ["", *split_lines(text)]
             case ReasoningItem(summary_text=parts):
-                return [self._ink("dim", line) for part in parts for line in _split(part)]
+                return [self._ink("dim", line) for part in parts for line in split_lines(part)]
             case CommandItem():
                 return self._command(item)
             case FileChangeItem():
@@ -124,10 +126,10 @@ class HumanLog:
 
     def _command(self, item: CommandItem) -> Iterable[str]:
         good = item.status == "completed"
-        ending = "ok" if good else _failure(item)
+        ending = "ok" if good else failure(item)
         spent = f" in {item.duration:.1f} s" if item.duration is not None else ""
         return [
-            *(self._ink("dim", f"  {line}") for line in _excerpt(item.aggregated_output or "")),
+            *(self._ink("dim", f"  {line}") for line in excerpt(item.aggregated_output or "")),
             f"  {self._ink('green' if good else 'red', ending)}{spent}",
         ]
 
@@ -155,36 +157,36 @@ def _is_harmless(char: str) -> bool:
     return char.isprintable() or joins or unicodedata.category(char) == "Zs"
 
 
-def _split(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     return [clean(line) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def _after(mark: str, text: str) -> list[str]:
     """Return the lines of ``text``, the first one after ``mark``, the others set in."""
-    first, *others = _split(text)
+    first, *others = split_lines(text)
     return [f"{mark} {first}".rstrip(), *(f"  {line}" for line in others)]
 
 
-def _excerpt(output: str) -> list[str]:
+def excerpt(output: str) -> list[str]:
     """Return the end of a command's output, and how much was left out."""
-    lines = _split(output.rstrip("\r\n")) if output.strip("\r\n") else []
+    lines = split_lines(output.rstrip("\r\n")) if output.strip("\r\n") else []
     hidden = max(len(lines) - SHOWN_LINES, 0)
     above = [f"({hidden} more above)"] if hidden else []
-    return above + [_shorten(line) for line in lines[hidden:]]
+    return above + [shorten(line) for line in lines[hidden:]]
 
 
-def _shorten(line: str) -> str:
+def shorten(line: str) -> str:
     hidden = len(line) - SHOWN_COLUMNS
     return line if hidden <= 0 else f"{line[:SHOWN_COLUMNS]}({hidden} more characters)"
 
 
-def _asked(item: CommandItem) -> str:
+def asked(item: CommandItem) -> str:
     """What was asked for, without the shell around it."""
     shell = len(item.command) == 3 and item.command[1] in ("-lc", "-c")
     return item.command[2] if shell else join(item.command)
 
 
-def _failure(item: CommandItem) -> str:
+def failure(item: CommandItem) -> str:
     return item.status if item.exit_code is None else f"exit code {item.exit_code}"
 
 

@@ -1,0 +1,70 @@
+"""The live view: events in, frames out, at a pace that the terminal and the eye can follow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, TextIO, final
+
+import trio
+
+from ..protocol import EventMsg
+from ._live_screen import Screen
+from ._view_state import Block, View, finish, merge, step
+
+PERIOD: Final = 0.1
+"""Seconds between two frames."""
+LAST_FRAME: Final = 5.0
+"""Seconds that a terminal that takes nothing may hold up the end of the program."""
+MOST_WAITING: Final = 1000
+"""Events that wait for the next frame; further ones are worked in at once, to bound memory."""
+
+
+@final
+class LiveView:
+    """Shows on a terminal what one agent does."""
+
+    def __init__(self, terminal: TextIO, clock: Callable[[], float] = time.time) -> None:
+        self._screen = Screen(terminal)
+        self._clock = clock
+        self._view = View(since=clock())
+        self._waiting: list[EventMsg] = []
+        self._blocks: list[Block] = []
+
+    def tell(self, msg: EventMsg) -> None:
+        """Take an event; it is seen with the next frame. Never waits for the terminal."""
+        self._waiting.append(msg)
+        if len(self._waiting) >= MOST_WAITING:
+            self._work_in()
+
+    async def run(self) -> None:
+        """Draw until cancelled.
+
+        Cancellation: shows what there still is to show, and leaves the terminal as a shell
+        wants it; takes five seconds at most.
+        """
+        try:
+            while True:
+                await trio.sleep(PERIOD)
+                await self._draw()
+        finally:
+            with trio.move_on_after(LAST_FRAME, shield=True):
+                await trio.to_thread.run_sync(self._leave, abandon_on_cancel=True)
+
+    async def _draw(self) -> None:
+        self._work_in()
+        blocks, self._blocks = self._blocks, []
+        await trio.to_thread.run_sync(
+            self._screen.draw, blocks, self._view, self._clock(), abandon_on_cancel=True
+        )
+
+    def _leave(self) -> None:
+        self._work_in()
+        self._screen.leave([*self._blocks, *finish(self._view, self._clock())])
+
+    def _work_in(self) -> None:
+        now = self._clock()
+        for msg in merge(self._waiting):
+            self._view, blocks = step(self._view, msg, now)
+            self._blocks += blocks
+        self._waiting.clear()
