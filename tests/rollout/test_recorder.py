@@ -4,7 +4,7 @@ import os
 import stat
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -55,8 +55,22 @@ def stamped(*payloads: SessionMeta | Recorded | EventLine | UnknownLine) -> tupl
     return tuple(RolloutLine("2026-01-02T12:04:05.678Z", payload) for payload in payloads)
 
 
-def recorder_in(home: Path, *, max_open_files: int = 64) -> FileRecorder:
-    return FileRecorder(str(home), now=lambda: NOON, max_open_files=max_open_files)
+def recorder_in(
+    home: Path, *, max_open_files: int = 64, now: Callable[[], float] = lambda: NOON
+) -> FileRecorder:
+    """Make a recorder that is closed after the test."""
+    MADE.append(FileRecorder(str(home), now=now, max_open_files=max_open_files))
+    return MADE[-1]
+
+
+MADE: list[FileRecorder] = []
+
+
+@pytest.fixture(autouse=True)
+def closing() -> Iterator[None]:
+    yield
+    while MADE:
+        trio.run(MADE.pop().aclose)
 
 
 def path_of(recorder: FileRecorder, thread_id: ThreadId) -> str:
@@ -156,7 +170,7 @@ async def test_what_refuses_is_kept_and_written_later_once_and_in_order(tmp_path
     home = tmp_path / "home"
     home.write_text("not a folder")
     now = [NOON]
-    recorder = FileRecorder(str(home), now=lambda: now[0], max_open_files=64)
+    recorder = recorder_in(home, now=lambda: now[0])
     recorder.append(ONE, meta(ONE))
     first = await recorder.flush()
     now[0] += 60
