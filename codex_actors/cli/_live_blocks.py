@@ -9,10 +9,8 @@ from typing import Final, TypeAlias, assert_never, final
 
 import attrs
 from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.markdown import Heading, Markdown
 from rich.segment import Segment
 from rich.text import Text
-from rich.theme import Theme
 
 from ..protocol import (
     AddFile,
@@ -24,6 +22,7 @@ from ..protocol import (
     UpdateFile,
 )
 from ._human import MARKS, asked, clean, excerpt, failure, shorten, split_lines
+from ._live_markdown import markdown
 from ._thread_events import kind_of
 from ._view_state import (
     Asked,
@@ -47,15 +46,12 @@ DIFF_LINES: Final = 40
 """Lines of one file's change that are shown."""
 TAIL_LINES: Final = 3
 """Lines of a running command's output that are shown."""
-THOUGHT_LINES: Final = 4
-"""Lines of an unfinished thought that are shown."""
 WORTH_TELLING: Final = 0.1
 """Seconds; what took less is not told."""
-LONGEST_MARKDOWN: Final = 20_000
-"""Characters; a longer piece is shown as it is, since laying it out takes too long."""
 LONGEST_GROWING: Final = 4000
-"""The same for a piece that is laid out again with every frame; more does not fit on a screen."""
+"""Characters of a text that is laid out again with every frame; more has no room on a screen."""
 
+_THOUGHT: Final = "dim italic"
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINS: Final = 10
 """Steps of the spinner in a second."""
@@ -85,23 +81,6 @@ class Harmless:
                 yield Segment("\n".join(map(clean, text.split("\n"))), style)
 
 
-class _PlainHeading(Heading):
-    """A heading where it stands, instead of centred in a box."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        self.text.justify = "left"
-        self.text.stylize("bold")
-        yield self.text
-
-
-THEME: Final = Theme({"markdown.code": "cyan", "markdown.code_block": "cyan"})
-"""No backgrounds: nobody knows whether the terminal is dark or light."""
-
-
-class _Markdown(Markdown):
-    elements = {**Markdown.elements, "heading_open": _PlainHeading}  # noqa: RUF012 - as in rich
-
-
 def finished(block: Block) -> RenderableType:
     """Return the look of a block in the log."""
     return Harmless(Group(*_finished(block)))
@@ -114,9 +93,9 @@ def _finished(block: Block) -> Lines:
         case Asked(text):
             return [_line(("› ", "bold cyan"), (line, "bold")) for line in split_lines(text)]
         case Said(text):
-            return [_markdown(text)]
+            return [markdown(text)]
         case Thought(text):
-            return [Text(text.strip(), style="dim italic")]
+            return [markdown(text, _THOUGHT)]
         case Ran(item):
             return _ran(item)
         case Stopped(item, spent_seconds):
@@ -153,14 +132,36 @@ def _note(kind: str, text: str) -> Lines:
 
 def spaced(above: Block | None, below: Block) -> bool:
     """Tell whether there is an empty line between two blocks: tools' lines stand together."""
-    close = (Thought, Ran, Stopped, Patched, Looked, Note)
+    close = (Ran, Stopped, Patched, Looked, Note)
     return above is not None and not (isinstance(above, close) and isinstance(below, close))
 
 
-def unfinished(view: View, now: float, *, height: int, width: int) -> RenderableType:
-    """Return the look of what is going on, in not more than ``height`` lines."""
-    status = _line((f"{_spinner(now)} ", "cyan"), (_status(view, now, width), "dim"))
-    return Harmless(_Last(Group(*_pieces(view, now)), status, height))
+def unfinished(
+    view: View, now: float, *, above: Block | None, width: int, height: int
+) -> RenderableType:
+    """Return the look of what is going on, in not more than ``height`` lines.
+
+    Args:
+        view: What is going on.
+        now: The time, in Unix seconds.
+        above: The block that stands above it.
+        width: Cells of a line.
+        height: Lines.
+    """
+    pieces = list(_pieces(view, now, width))
+    first = _first(view)
+    if first is not None and spaced(above, first):
+        pieces.insert(0, Text())
+    return Harmless(_Last(Group(*pieces), _status(view, now, width), height))
+
+
+def _first(view: View) -> Block | None:
+    """Return a block of the kind that the first unfinished piece will be."""
+    if view.thought:
+        return Thought("")
+    if view.saying.strip():
+        return Said("")
+    return Looked("") if view.running else None
 
 
 @final
@@ -180,30 +181,40 @@ class _Last:
             yield Segment.line()
 
 
-def _pieces(view: View, now: float) -> Iterator[RenderableType]:
+def _pieces(view: View, now: float, width: int) -> Iterator[RenderableType]:
     if view.thought:
-        lines = split_lines(view.thought.strip())[-THOUGHT_LINES:]
-        yield Text("\n".join(map(shorten, lines)), style="dim italic")
+        yield _growing(view.thought, _THOUGHT)
     if view.saying.strip():
         yield _growing(view.saying)
+        if view.running:
+            yield Text()
     for running in view.running:
-        yield from _running(running, now)
+        yield from _running(running, now, width)
     if view.plan:
+        yield Text()
         yield from _finished(Planned(view.plan))
 
 
-def _growing(text: str) -> RenderableType:
-    return _markdown(text) if len(text) <= LONGEST_GROWING else Text(text[-LONGEST_GROWING:])
+def _growing(text: str, style: str = "none") -> RenderableType:
+    if len(text) <= LONGEST_GROWING:
+        return markdown(text, style)
+    return Text(text[-LONGEST_GROWING:], style=style)
 
 
-def _running(running: Running, now: float) -> Iterator[RenderableType]:
-    took = (f"  {elapsed(now - running.since)}", "dim")
+def _running(running: Running, now: float, width: int) -> Iterator[RenderableType]:
+    took = f"  {elapsed(now - running.since)}"
+    what = Text(_what(running), overflow="ellipsis", no_wrap=True)
+    what.truncate(max(width - 2 - len(took), 1), overflow="ellipsis")
+    yield Text.assemble((f"{_spinner(now)} ", "cyan"), what, (took, "dim"), no_wrap=True)
+    yield from _output(tidy(running.tail.decode("utf-8", "replace"))[-TAIL_LINES:])
+
+
+def _what(running: Running) -> str:
     match running.item:
         case CommandItem() as item:
-            yield _line((f"{_spinner(now)} ", "cyan"), (shorten(headline(asked(item))), ""), took)
-            yield from _output(tidy(running.tail.decode("utf-8", "replace"))[-TAIL_LINES:])
+            return clean(shorten(headline(asked(item))))
         case FileChangeItem(changes=changes):
-            yield _line((f"{_spinner(now)} ", "cyan"), (f"patch {' '.join(changes)}", ""), took)
+            return clean(f"patch {' '.join(sorted(changes))}")
 
 
 def _ran(item: CommandItem) -> Lines:
@@ -289,24 +300,13 @@ def tidy(output: str) -> list[str]:
     return [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")] if text else []
 
 
-def _markdown(text: str) -> RenderableType:
-    text = text.strip("\n")
-    if len(text) > LONGEST_MARKDOWN:
-        return Text(text)
-    return _Markdown(text, code_theme="ansi_dark", hyperlinks=False)
-
-
-def _status(view: View, now: float, width: int) -> str:
-    """Return the status; facts that have no room are left out rather than cut off."""
-    told = doing(view, now)
-    others = list(facts(view, now))
-    room = width - 2 - sum(len(f" · {fact}") for fact in others)
-    if len(told) > max(room, 20):
-        told = f"{told[: max(room, 20) - 1]}…"
-    for fact in others:
-        if len(told) + len(fact) + 5 <= width:
-            told += f" · {fact}"
-    return told
+def _status(view: View, now: float, width: int) -> Text:
+    """Return the last line; facts that have no room are left out rather than cut off."""
+    line = _line((f"{_spinner(now)} ", "cyan"), (clean(doing(view, now)), ""))
+    for fact in facts(view, now):
+        if line.cell_len + len(fact) + 3 <= width:
+            line.append(f" · {fact}", "dim")
+    return line
 
 
 def _spinner(now: float) -> str:

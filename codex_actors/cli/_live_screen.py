@@ -15,7 +15,8 @@ from typing import Final, TextIO, final
 from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 
-from ._live_blocks import THEME, finished, spaced, unfinished
+from ._live_blocks import finished, spaced, unfinished
+from ._live_markdown import THEME
 from ._view_state import Block, View
 
 _BEGIN: Final = "\x1b[?25l\x1b[?7l"
@@ -48,14 +49,15 @@ class Screen:
         """Add blocks to the log, and draw what is unfinished below it. Blocks on the terminal."""
         with self._turn:
             width, height = self._measure()
-            look = unfinished(view, now, height=max(height - 1, 1), width=width - 1)
+            head = self._back() + self._log(blocks)
+            look = unfinished(
+                view, now, above=self._above, width=width - 1, height=max(height - 1, 1)
+            )
             options = self._console.options.update(width=width - 1)
-            lines = self._console.render_lines(look, options, pad=False)[:-1]
+            lines = self._console.render_lines(look, options, pad=False)
             frame = "\r\n".join(self._print(Segments(line)) + _REST_OF_LINE for line in lines)
             if blocks or frame != self._shown:
-                self._write(
-                    f"{_BEGIN}{self._back()}{self._log(blocks)}{frame}{_REST_OF_SCREEN}{_END}"
-                )
+                self._write(f"{_BEGIN}{head}{frame}{_REST_OF_SCREEN}{_END}")
             self._shown = frame
             self._widths = [Segment.get_line_length(line) for line in lines]
 

@@ -15,6 +15,8 @@ BASELINE: Final = 12_000
 as room nor as used. The same number as Codex has."""
 TELLING_PERCENT: Final = 80
 """Rate limits are told of when more of them is used up."""
+LONGEST: Final = 40
+"""Characters of a command in the last line; the command has a line of its own above."""
 
 _MINUTES: Final = {60 * 24 * 7: "weekly", 60 * 24 * 30: "monthly", 60 * 24: "daily"}
 
@@ -41,7 +43,7 @@ def working(running: Running) -> str:
     """Return what a command or a patch is at, in one line."""
     match running.item:
         case CommandItem() as item:
-            return f"running {headline(asked(item))}"
+            return f"running {_short(headline(asked(item)))}"
         case FileChangeItem(changes=changes):
             return f"patching {_count(len(changes), 'file')}"
 
@@ -78,6 +80,10 @@ def percent_left(context: int, window: int | None) -> int | None:
         return 0
     free = room - max(context - BASELINE, 0)
     return round(100 * min(max(free / room, 0), 1))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def headline(text: str) -> str:
