@@ -37,6 +37,7 @@ from ..protocol import (
 from ..sandbox import open_processes
 from ..tools import ExecSessions, open_exec_sessions
 from ._desk import Desk, Envelope, Work
+from ._guides import knows_guides, look_up_guides
 from ._overrides import apply_overrides
 from ._runner import TurnRun
 from ._setup import set_up_turn
@@ -195,9 +196,21 @@ class _Agent:
         """Run turns until the desk is closed."""
         try:
             while True:
-                await self._run(await self.desk.take())
+                await self._run(await self._next())
         except trio.EndOfChannel:
             pass
+
+    async def _next(self) -> Work:
+        """Take the next turn, once it is known what people wrote for agents in its directory.
+
+        Until then it waits where an interrupt finds it.
+        """
+        while True:
+            work = await self.desk.wait()
+            settings = apply_overrides(self.desk.settings, work.op.overrides)
+            if knows_guides(self.thread, settings):
+                return self.desk.take()
+            await look_up_guides(self.thread, settings)
 
     async def _run(self, work: Work) -> None:
         desk = self.desk

@@ -80,19 +80,23 @@ class Desk:
         self.busy.set(value=True)
         self._waiting.unpark()
 
-    async def take(self) -> Work:
-        """Wait for the next turn to run.
+    async def wait(self) -> Work:
+        """Wait for the next turn to run, and leave it where it is.
 
         Raises:
             trio.EndOfChannel: if the desk was closed, and nothing waits any more.
 
-        Cancellation: nothing was taken.
+        Cancellation: nothing has happened.
         """
         await trio.lowlevel.checkpoint()
         while not self._queue:
             if self._closed:
                 raise trio.EndOfChannel
             await self._waiting.park()
+        return self._queue[0]
+
+    def take(self) -> Work:
+        """Take the turn that `wait` returned. Not a checkpoint."""
         return self._queue.popleft()
 
     def rest(self) -> None:

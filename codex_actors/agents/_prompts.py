@@ -24,4 +24,6 @@ def read_context_texts() -> ContextTexts:
         },
         model_switched=read_prompt("model_switched"),
         aborted=read_prompt("aborted"),
+        guides_replaced=read_prompt("guides_replaced"),
+        guides_withdrawn=read_prompt("guides_withdrawn"),
     )

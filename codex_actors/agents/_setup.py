@@ -9,7 +9,7 @@ from functools import partial
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .. import core
-from ..core import Entry, Gate, Surroundings, Turn
+from ..core import Entry, Gate, Guides, Surroundings, Turn
 from ..models import Prompt
 from ..protocol import DangerFullAccess, Settings, TurnContext
 from ..tools import ExecSessions, ToolContext, TurnChanges
@@ -22,7 +22,7 @@ from ._thread import Thread
 def set_up_turn(work: Work, thread: Thread, sessions: ExecSessions) -> tuple[Turn, TurnSetup]:
     """Return the turn in its first state, and what to run it with. Not a checkpoint."""
     equipment = thread.equipment()
-    now = surroundings(thread.settings, thread.services.now())
+    now = surroundings(thread.settings, thread.services.now(), thread.guides)
     turn = _first_state(work, thread, equipment.toolbox.gates, now)
     setup = TurnSetup(
         toolbox=equipment.toolbox,
@@ -34,12 +34,13 @@ def set_up_turn(work: Work, thread: Thread, sessions: ExecSessions) -> tuple[Tur
     return turn, setup
 
 
-def surroundings(settings: Settings, now: float) -> Surroundings:
+def surroundings(settings: Settings, now: float, guides: Guides | None) -> Surroundings:
     """Return what the model is told of its surroundings.
 
     Args:
         settings: The turn's settings.
         now: Unix time in seconds.
+        guides: What people wrote for agents in that directory.
     """
     return Surroundings(
         cwd=settings.cwd,
@@ -50,6 +51,7 @@ def surroundings(settings: Settings, now: float) -> Surroundings:
         sandbox_policy=settings.sandbox_policy or DangerFullAccess(),
         model=settings.model.slug,
         developer_instructions=settings.developer_instructions,
+        guides=guides,
     )
 
 

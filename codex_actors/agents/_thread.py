@@ -7,7 +7,7 @@ from typing import final
 
 import attrs
 
-from ..core import ContextTexts, Entry, Surroundings, flat_events, is_kept, limit_output
+from ..core import ContextTexts, Entry, Guides, Surroundings, flat_events, is_kept, limit_output
 from ..protocol import (
     AgentPath,
     Event,
@@ -69,6 +69,10 @@ class Thread:
     """Where what happens outside the runner is announced; a running turn orders it."""
     told: Surroundings | None = None
     """What the model was last told of its surroundings; None: nothing yet."""
+    guides: Guides | None = None
+    """What people wrote for agents in the directory `guided`."""
+    guided: str | None = None
+    """The directory that guides were last looked for in."""
     submission: str = ""
     """The submission that events answer at the moment."""
     _unannounced: list[EventMsg] = attrs.field(factory=list)

@@ -15,6 +15,7 @@ from ._catalogue import (
     read_models,
 )
 from ._environment import build_environment, read_environment_policy
+from ._guides import read_guide_rules
 from ._permissions import read_approval_policy, read_sandbox_policy
 from ._providers import DEFAULT_MODELS, choose_provider, read_providers, resolve_headers
 from ._table import Table
@@ -40,6 +41,7 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
         verbosity=root.choice("model_verbosity", VERBOSITIES),
         service_tier=_read_service_tier(root),
         developer_instructions=root.string("developer_instructions"),
+        guides=read_guide_rules(root),
         features=_read_features(root),
         models=models,
         tool_output_token_limit=root.integer("tool_output_token_limit"),

@@ -1,9 +1,13 @@
-"""The only door of this package to the disk: small files, read whole."""
+"""The only door of this package to the disk: small files, read whole, and the beginnings of others."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from typing import final
+
+import attrs
 
 from ._errors import SettingsError
 
@@ -49,3 +53,67 @@ def is_open_to_others(path: str) -> bool:
         return bool(os.stat(path).st_mode & _OTHERS_READ)
     except OSError:
         return False
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Excerpt:
+    """The beginning of a file of text that somebody else wrote."""
+
+    path: str
+    text: str = ""
+    """What is not UTF-8 in it is shown as U+FFFD."""
+    size: int = 0
+    """Bytes that were read."""
+    is_cut: bool = False
+    is_damaged: bool = False
+    """True: there were bytes that are not UTF-8, beside those that the cut made so."""
+    problem: str | None = None
+    """Why it could not be read."""
+
+    def warnings(self) -> Iterator[str]:
+        """What people should know before they rely on the text."""
+        if self.problem is not None:
+            yield f"{self.path}: cannot be read: {self.problem}"
+        if self.is_damaged:
+            yield f"{self.path}: is not UTF-8; what does not fit is shown as U+FFFD"
+        if self.is_cut:
+            yield f"{self.path}: is too long; only its first {self.size} bytes are used"
+
+
+def is_file(path: str) -> bool:
+    """Whether there is a regular file, or may be one behind what must not be looked at."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def read_excerpt(path: str, limit: int) -> Excerpt:
+    """Read at most ``limit`` bytes of a file; says what went wrong, and never waits for a writer."""
+    try:
+        # Without O_NONBLOCK, opening what has become a FIFO meanwhile would wait.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            content = file.read(limit + 1)
+    except OSError as error:
+        return Excerpt(path=path, problem=_explain(error))
+    kept, is_cut = content[:limit], len(content) > limit
+    return Excerpt(
+        path=path,
+        text=kept.decode("utf-8", "replace"),
+        size=len(kept),
+        is_cut=is_cut,
+        is_damaged=_is_damaged(kept, is_cut=is_cut),
+    )
+
+
+def _is_damaged(content: bytes, *, is_cut: bool) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A character that the cut went through is no fault of the file.
+        return not (is_cut and error.reason == "unexpected end of data")
+    return False

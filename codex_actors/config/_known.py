@@ -20,6 +20,7 @@ _USED = _words("""
     approval_policy developer_instructions features model model_auto_compact_token_limit
     model_context_window model_instructions_file model_provider model_providers
     model_reasoning_effort model_reasoning_summary model_verbosity models openai_base_url
+    project_doc_fallback_filenames project_doc_max_bytes project_root_markers projects
     sandbox_mode sandbox_workspace_write service_tier shell_environment_policy
     show_raw_agent_reasoning tool_output_token_limit
 """)
@@ -44,8 +45,7 @@ _IGNORED = _words("""
     mcp_optional_startup_grace_ms mcp_servers memories model_auto_compact_token_limit_scope
     model_catalog_json model_post_turn_compact_threshold_percent notice notify orchestrator
     oss_provider otel permissions personality plan_mode_reasoning_effort plugins profile
-    profiles project_doc_fallback_filenames project_doc_max_bytes project_root_markers
-    projects realtime responses_api_metadata review_model skills sqlite_home
+    profiles realtime responses_api_metadata review_model skills sqlite_home
     suppress_unstable_features_warning thread_unload_delay_secs tool_suggest tools tui
     web_search windows
 

@@ -5,9 +5,11 @@ from ._calls import Calls as Calls
 from ._calls import CallState as CallState
 from ._calls import Gate as Gate
 from ._context import ContextTexts as ContextTexts
+from ._context import Guides as Guides
 from ._context import Surroundings as Surroundings
 from ._context import aborted_marker as aborted_marker
 from ._context import context_updates as context_updates
+from ._context import find_guides as find_guides
 from ._context import initial_context as initial_context
 from ._context import sandbox_mode as sandbox_mode
 from ._delivery import decide_mail as decide_mail

@@ -1,12 +1,13 @@
 """What the model is told of its surroundings: all at first, then what has changed.
 
 The order and the roles are the reference's: one developer message with the rules, one
-user message with the environment. Held by tests/core/test_context.py.
+user message with what people wrote for agents and the environment. Held by tests/core/test_context.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import final
 from xml.sax.saxutils import escape
 
@@ -16,10 +17,21 @@ from ..protocol import (
     ApprovalPolicy,
     DangerFullAccess,
     InputText,
+    Item,
     Message,
     SandboxPolicy,
     developer_message,
 )
+
+
+@final
+@attrs.frozen
+class Guides:
+    """What people wrote for agents that work here, in files named ``AGENTS.md``."""
+
+    text: str
+    directory: str | None = None
+    """The working directory, if its project had a say; None: the text holds anywhere."""
 
 
 @final
@@ -37,6 +49,7 @@ class Surroundings:
     sandbox_policy: SandboxPolicy
     model: str
     developer_instructions: str | None = None
+    guides: Guides | None = None
 
 
 @final
@@ -50,6 +63,10 @@ class ContextTexts:
     """By approval policy; ``granular`` for all policies that are no word."""
     model_switched: str
     aborted: str
+    guides_replaced: str
+    """Comes before guides that take the place of others."""
+    guides_withdrawn: str
+    """Stands where guides were, and are no more."""
 
 
 def initial_context(now: Surroundings, texts: ContextTexts) -> tuple[Message, ...]:
@@ -57,7 +74,10 @@ def initial_context(now: Surroundings, texts: ContextTexts) -> tuple[Message, ..
     rules = [_permissions(now, texts)]
     if now.developer_instructions:
         rules.append(now.developer_instructions)
-    return developer_message(*rules), _environment(_facts(now), _filesystem(now))
+    parts = [_environment(_facts(now), _filesystem(now))]
+    if now.guides is not None:
+        parts.insert(0, _show_guides(now.guides.text, now.guides.directory))
+    return developer_message(*rules), _user(*parts)
 
 
 def context_updates(
@@ -74,8 +94,22 @@ def context_updates(
     old = _facts(before)
     changed = {key: value for key, value in _facts(now).items() if old[key] != value}
     moved = _filesystem(now) if _filesystem(before) != _filesystem(now) else ""
+    parts = list(_guide_updates(before.guides, now.guides, texts))
+    if changed or moved:
+        parts.append(_environment(changed, moved))
     told = (developer_message(*rules),) if rules else ()
-    return (*told, _environment(changed, moved)) if changed or moved else told
+    return (*told, _user(*parts)) if parts else told
+
+
+def find_guides(items: Iterable[Item], texts: ContextTexts) -> Guides | None:
+    """Return the guides that the model was told last, as its history says."""
+    found = None
+    for item in items:
+        if isinstance(item, Message) and item.role == "user":
+            for part in item.content:
+                if isinstance(part, InputText) and (shown := _GUIDES.fullmatch(part.text)):
+                    found = _read_guides(shown["text"], shown["directory"], texts)
+    return found
 
 
 def aborted_marker(texts: ContextTexts) -> Message:
@@ -125,13 +159,44 @@ def _filesystem(of: Surroundings) -> str:
     )
 
 
-def _environment(facts: Mapping[str, str], filesystem: str) -> Message:
+# Marks and line breaks are the reference's; its histories are told from users' words by them.
+_GUIDES = re.compile(
+    r"# AGENTS\.md instructions(?: for (?P<directory>.*?))?\n\n"
+    r"<INSTRUCTIONS>\n(?P<text>.*)\n</INSTRUCTIONS>",
+    re.DOTALL,
+)
+
+
+def _show_guides(text: str, directory: str | None = None) -> str:
+    place = "" if directory is None else f" for {directory}"
+    return f"# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n{text}\n</INSTRUCTIONS>"
+
+
+def _read_guides(text: str, directory: str | None, texts: ContextTexts) -> Guides | None:
+    if text == texts.guides_withdrawn:
+        return None
+    return Guides(text.removeprefix(f"{texts.guides_replaced}\n\n"), directory)
+
+
+def _guide_updates(
+    before: Guides | None, now: Guides | None, texts: ContextTexts
+) -> tuple[str, ...]:
+    if before == now:
+        return ()
+    if now is None:
+        return (_show_guides(texts.guides_withdrawn),)
+    if before is None:
+        return (_show_guides(now.text, now.directory),)
+    return (_show_guides(f"{texts.guides_replaced}\n\n{now.text}", now.directory),)
+
+
+def _environment(facts: Mapping[str, str], filesystem: str) -> str:
     lines = [f"  <{key}>{escape(value)}</{key}>" for key, value in facts.items()]
     if filesystem:
         lines.append(filesystem)
     body = "\n".join(lines)
-    return _user(f"<environment_context>\n{body}\n</environment_context>")
+    return f"<environment_context>\n{body}\n</environment_context>"
 
 
-def _user(text: str) -> Message:
-    return Message(role="user", content=(InputText(text),))
+def _user(*texts: str) -> Message:
+    return Message(role="user", content=tuple(map(InputText, texts)))

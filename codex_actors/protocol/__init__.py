@@ -110,6 +110,7 @@ from ._rollout import SessionMeta as SessionMeta
 from ._rollout import TurnContext as TurnContext
 from ._rollout import UnknownLine as UnknownLine
 from ._settings import ApplyPatchForm as ApplyPatchForm
+from ._settings import GuideRules as GuideRules
 from ._settings import ModelInfo as ModelInfo
 from ._settings import Provider as Provider
 from ._settings import Settings as Settings

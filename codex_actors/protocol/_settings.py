@@ -90,6 +90,22 @@ class Provider:
 
 
 @attrs.frozen(kw_only=True)
+class GuideRules:
+    """How to look for what people wrote for agents, in files named ``AGENTS.md``."""
+
+    max_bytes: int = attrs.field(default=32 * 1024, validator=attrs.validators.ge(0))
+    """Most that all files of a project may come to; 0: none of them is read. The
+    default is the reference's."""
+    fallback_names: tuple[str, ...] = ()
+    """Names to look for where a directory has no ``AGENTS.md``."""
+    root_markers: tuple[str, ...] = (".git",)
+    """The nearest directory above that has one of these is the project's root; empty:
+    only the working directory counts."""
+    trust: Mapping[str, bool] = attrs.field(factory=dict)
+    """By directory: whether what its files say may be heeded. Nothing said: yes."""
+
+
+@attrs.frozen(kw_only=True)
 class Settings:
     """Everything an agent is started with. One value; nothing is looked up later."""
 
@@ -109,6 +125,8 @@ class Settings:
     base_instructions: str | None = None
     """Replaces the program's own base instructions."""
     developer_instructions: str | None = None
+    guides: GuideRules | None = None
+    """None: no ``AGENTS.md`` is looked for."""
     output_schema: Any = None
     shell: str = "/bin/bash"
     """Absolute path of the shell that commands are run with."""

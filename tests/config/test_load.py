@@ -15,6 +15,7 @@ from codex_actors.config._load import read_layers
 from codex_actors.protocol import (
     DangerFullAccess,
     Granular,
+    GuideRules,
     Provider,
     ReadOnly,
     Settings,
@@ -52,6 +53,7 @@ def test_nothing_configured_but_a_key(tmp_path: Path) -> None:
         provider=attrs.evolve(found.provider, id="openai", bearer_token="k"),
         cwd="/w",
         home=str(tmp_path),
+        guides=GuideRules(),
         shell="/bin/sh",
         models=found.models,
         environment=ENVIRON,
@@ -213,11 +215,19 @@ def test_the_rest(tmp_path: Path) -> None:
             model_instructions_file = "base.md"
             show_raw_agent_reasoning = true
             tool_output_token_limit = 5
+            project_doc_max_bytes = 7
+            project_doc_fallback_filenames = ["X"]
+            project_root_markers = []
             [features]
             a = true
             b = false
             c = { enabled = true, more = 1 }
             d = { more = 1 }
+            [projects."/p/"]
+            trust_level = "untrusted"
+            [projects."/q"]
+            trust_level = "trusted"
+            [projects."/r"]
             [shell_environment_policy]
             inherit = "none"
             set = { X = "1" }
@@ -227,10 +237,14 @@ def test_the_rest(tmp_path: Path) -> None:
     assert (
         found.service_tier, found.summary, found.verbosity, found.base_instructions,
         found.show_raw_agent_reasoning, found.tool_output_token_limit,
-        found.features, found.environment,
+        found.features, found.environment, found.guides,
     ) == (
         "priority", "none", "high", "Be brief.", True, 5,
         {"a": True, "b": False, "c": True}, {"X": "1"},
+        GuideRules(
+            max_bytes=7, fallback_names=("X",), root_markers=(),
+            trust={"/p": False, "/q": True},
+        ),
     )  # fmt: skip
 
 

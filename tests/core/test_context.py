@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree as ET
+from xml.sax.saxutils import unescape
 
 import attrs
 import pytest
@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from codex_actors.core._context import (
     ContextTexts,
+    Guides,
     Surroundings,
     aborted_marker,
     context_updates,
+    find_guides,
     initial_context,
     sandbox_mode,
 )
@@ -42,6 +44,8 @@ TEXTS = ContextTexts(
     },
     model_switched="you are new here",
     aborted="the user stopped you",
+    guides_replaced="forget the others",
+    guides_withdrawn="forget them all",
 )
 HERE = Surroundings(
     cwd="/w",
@@ -96,6 +100,50 @@ def test_without_a_sandbox_the_file_system_is_told() -> None:
     cwd, *others = FACTS
     escaped = "/a&lt;b&gt;&amp;c"
     assert told == environment(cwd.replace("/w", escaped), *others, full_access(escaped))
+
+
+def guides(text: str, place: str = "") -> InputText:
+    return InputText(f"# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n{text}\n</INSTRUCTIONS>")
+
+
+def test_guides_come_before_the_environment_in_one_message() -> None:
+    now = attrs.evolve(HERE, guides=Guides("use <tabs>\n", "/w"))
+    _, told = initial_context(now, TEXTS)
+
+    env = environment(*FACTS).content
+    assert told == Message(role="user", content=(guides("use <tabs>\n", " for /w"), *env))
+
+
+def test_guides_of_the_user_alone_name_no_directory() -> None:
+    _, told = initial_context(attrs.evolve(HERE, guides=Guides("use tabs")), TEXTS)
+
+    assert told.content[0] == guides("use tabs")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        (None, Guides("a", "/w"), guides("a", " for /w")),
+        (Guides("a"), Guides("b", "/w"), guides("forget the others\n\nb", " for /w")),
+        (Guides("a", "/w"), Guides("a", "/v"), guides("forget the others\n\na", " for /v")),
+        (Guides("a", "/w"), None, guides("forget them all")),
+    ],
+)
+def test_guides_that_changed_are_told_whole(
+    before: Guides | None, now: Guides | None, expected: InputText
+) -> None:
+    here, there = attrs.evolve(HERE, guides=before), attrs.evolve(HERE, guides=now)
+    moved = attrs.evolve(there, cwd="/v")
+    env = environment("<cwd>/v</cwd>").content
+
+    assert context_updates(here, there, TEXTS) == (Message(role="user", content=(expected,)),)
+    assert context_updates(here, moved, TEXTS) == (Message(role="user", content=(expected, *env)),)
+
+
+def test_what_users_say_is_no_guide() -> None:
+    said = user_message("# AGENTS.md instructions are nice")
+
+    assert find_guides([said, developer_message(guides("a").text)], TEXTS) is None
 
 
 def test_granular_policies_have_one_text() -> None:
@@ -184,6 +232,7 @@ PLACES = st.builds(
     sandbox_policy=st.sampled_from([ReadOnly(), DangerFullAccess()]),
     model=st.sampled_from(["m1", "m2"]),
     developer_instructions=st.none() | st.just("be brief"),
+    guides=st.none() | st.builds(Guides, VALUES, st.none() | VALUES),
 )
 Update = Callable[[Surroundings, Surroundings, ContextTexts], tuple[Message, ...]]
 FIELDS = ("cwd", "shell", "current_date", "timezone")
@@ -193,11 +242,17 @@ def facts(messages: tuple[Message, ...]) -> dict[str, str]:
     """What a reader of XML finds in the environment, by field."""
     told = {}
     for message in messages:
-        if message.role == "user":
-            for element in ET.fromstring(message.text):
-                told[element.tag] = element.text or ""
+        for part in message.content:
+            assert isinstance(part, InputText)
+            if message.role == "user" and part.text.startswith("<environment_context>"):
+                for element in ET.fromstring(part.text):
+                    told[element.tag] = element.text or ""
     told.pop("filesystem", None)
     return told
+
+
+def said_to_user(messages: tuple[Message, ...]) -> str:
+    return "".join(m.text for m in messages if m.role == "user")
 
 
 def check_updates(update: Update, before: Surroundings, now: Surroundings) -> None:
@@ -214,6 +269,8 @@ def check_updates(update: Update, before: Surroundings, now: Surroundings) -> No
     assert ("<permissions instructions>" in rules) == moved
     assert all(isinstance(p, InputText) for m in messages for p in m.content)
     assert update(now, now, TEXTS) == ()
+    assert find_guides((*initial_context(before, TEXTS), *messages), TEXTS) == now.guides
+    assert ("AGENTS.md" in said_to_user(messages)) == (before.guides != now.guides)
 
 
 @given(PLACES)
@@ -247,11 +304,30 @@ def forgets_the_timezone(
     return context_updates(before, attrs.evolve(now, timezone=before.timezone), texts)
 
 
+def forgets_the_guides(
+    before: Surroundings, now: Surroundings, texts: ContextTexts
+) -> tuple[Message, ...]:
+    return context_updates(before, attrs.evolve(now, guides=before.guides), texts)
+
+
+def lets_old_guides_hold(
+    before: Surroundings, now: Surroundings, texts: ContextTexts
+) -> tuple[Message, ...]:
+    if now.guides is None:
+        now = attrs.evolve(now, guides=before.guides)
+    return context_updates(before, now, texts)
+
+
 def does_not_escape(
     before: Surroundings, now: Surroundings, texts: ContextTexts
 ) -> tuple[Message, ...]:
     return tuple(
-        user_message(re.sub("&lt;", "<", m.text)) if m.role == "user" else m
+        attrs.evolve(
+            m,
+            content=tuple(
+                InputText(unescape(p.text)) for p in m.content if isinstance(p, InputText)
+            ),
+        )
         for m in context_updates(before, now, texts)
     )
 
@@ -264,7 +340,15 @@ def rules_come_last(
 
 @pytest.mark.parametrize(
     "bug",
-    [says_all_again, says_it_always, forgets_the_timezone, does_not_escape, rules_come_last],
+    [
+        says_all_again,
+        says_it_always,
+        forgets_the_timezone,
+        forgets_the_guides,
+        lets_old_guides_hold,
+        does_not_escape,
+        rules_come_last,
+    ],
 )
 def test_planted_bugs_are_found(bug: Update) -> None:
     def is_caught(pair: tuple[Surroundings, Surroundings]) -> bool:
