@@ -92,12 +92,20 @@ class TurnRun:
             at most `CLEAN_UP` seconds.
         """
         self._thread.post = self.post
+        began_at = trio.current_time()
+        self._log("the turn begins")
         try:
             async with open_workers(home) as workers:
                 await self._drive(workers)
         finally:
             self._thread.post = self._thread.tell
+            seconds = trio.current_time() - began_at
+            self._log("the turn ended as %s after %.2f s", self.turn.phase.name.lower(), seconds)
         return self.turn
+
+    def _log(self, message: str, *facts: object) -> None:
+        where = {"thread_id": self._thread.id, "turn_id": self.turn.id}
+        logger.info(message, *facts, extra=where)
 
     async def _drive(self, workers: TurnWorkers) -> None:
         self.turn, effects = core.begin(self.turn)
@@ -198,11 +206,13 @@ class TurnRun:
             self.post(core.SamplingFailed(number, failure))
 
     async def _wait_retry(self, sampling: int, seconds: float) -> None:
+        self._log("sampling %d broke off; the next one begins in %.2f s", sampling, seconds)
         await trio.sleep(seconds)
         self.post(core.RetryDue(sampling))
 
     async def _run_tool(self, call: ToolCall, workers: TurnWorkers) -> None:
         workers.calls[call.call_id] = trio.current_time()
+        self._log("%s %s: started", call.tool, call.call_id)
         crash = None
         try:
             output = await self._setup.toolbox.run(call, self._setup.tool_context)
@@ -212,7 +222,9 @@ class TurnRun:
             logger.exception("the tool %s failed", call.tool)
             crash = f"internal error in the tool {call.tool}: {exc!r}"
             output = refuse(call, "internal error")
-        del workers.calls[call.call_id]
+        seconds = trio.current_time() - workers.calls.pop(call.call_id)
+        ending = "ended" if output.ok else "failed"
+        self._log("%s %s: %s after %.2f s", call.tool, call.call_id, ending, seconds)
         self.post(core.ToolFinished(output, crash))
 
     async def _report_gone(self, workers: TurnWorkers) -> None:

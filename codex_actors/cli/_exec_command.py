@@ -18,6 +18,7 @@ from ._errors import UsageError
 from ._exec_parser import ExecOptions, parse
 from ._exec_run import Job, run_exec
 from ._human import HumanLog
+from ._log import open_log
 from ._thread_events import ThreadEvents
 
 _Shower: TypeAlias = tuple[Callable[[EventMsg], None], Callable[[], Awaitable[None]] | None]
@@ -45,7 +46,8 @@ def exec_command(argv: Sequence[str]) -> int:
         show=show,
         draw=draw,
     )
-    status, message = trio.run(run_exec, job)
+    with open_log(options.log_level, loaded.settings, os.environ):
+        status, message = trio.run(run_exec, job)
     _hand_over(options, message)
     return status
 

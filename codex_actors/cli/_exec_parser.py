@@ -9,6 +9,8 @@ from typing import Final, Literal, final
 
 import attrs
 
+from ._log import LEVELS
+
 MODES: Final = ("read-only", "workspace-write", "danger-full-access")
 
 # Words that are commands to programs written for Codex, and would be dear as prompts.
@@ -38,6 +40,8 @@ class ExecOptions:
     output_last_message: str | None = None
     output_schema: str | None = None
     color: Literal["always", "never", "auto"] = "auto"
+    log_level: str | None = None
+    """None: as the environment says."""
 
 
 def parse(argv: Sequence[str]) -> ExecOptions:
@@ -66,6 +70,7 @@ def parse(argv: Sequence[str]) -> ExecOptions:
         output_last_message=given.output_last_message,
         output_schema=given.output_schema,
         color=given.color,
+        log_level=given.log_level,
     )
 
 
@@ -125,6 +130,7 @@ def _add_options(run: argparse.ArgumentParser) -> None:
     add("-o", "--output-last-message", metavar="FILE", help="write the last message to a file")
     add("--output-schema", metavar="FILE", help="JSON schema that the last message must satisfy")
     add("--color", choices=("always", "never", "auto"), default="auto", help="colours in the log")
+    add("--log-level", choices=LEVELS, help="how much goes to log/codex-actors.log")
     add(
         "--dangerously-bypass-approvals-and-sandbox",
         "--yolo",

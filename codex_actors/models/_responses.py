@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -21,6 +22,8 @@ from ._transport import Answer, HttpTransport, without_secrets
 
 if TYPE_CHECKING:
     import httpx
+
+logger = logging.getLogger(__name__)
 
 _ERROR_BODY_BYTES: Final = 64 * 1024
 _ERROR_BODY_SECONDS: Final = 10.0
@@ -100,9 +103,11 @@ class ResponsesClient(trio.abc.AsyncResource):
     async def _ask(self, prompt: Prompt) -> Answer:
         key = self._key or find_key(self._provider, self._environment)
         headers = request_headers(prompt, self._provider, key, self._environment)
-        seconds = self._provider.stream_idle_timeout
+        seconds, asked_at = self._provider.stream_idle_timeout, trio.current_time()
         with trio.move_on_after(seconds):
-            return await self._http.post(headers, encode_request(prompt))
+            answer = await self._http.post(headers, encode_request(prompt))
+            _log_answer(prompt, answer, trio.current_time() - asked_at)
+            return answer
         raise ConnectionFailed(
             f"no answer from {without_secrets(self._url)!r} within {seconds:g} seconds"
         )
@@ -116,6 +121,17 @@ class ResponsesClient(trio.abc.AsyncResource):
             request_id=_refusal(answer, b"").request_id,
             idle_timeout=self._provider.stream_idle_timeout,
         )
+
+
+def _log_answer(prompt: Prompt, answer: Answer, seconds: float) -> None:
+    logger.info(
+        "%s answered with status %d after %.2f s, request id %s",
+        prompt.model,
+        answer.status,
+        seconds,
+        _refusal(answer, b"").request_id or "unknown",
+        extra={"thread_id": prompt.thread_id, "turn_id": prompt.turn_id},
+    )
 
 
 def _endpoint(provider: Provider) -> str:

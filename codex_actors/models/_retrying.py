@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,6 +14,8 @@ from ..core._retry import Retry
 from ..protocol import ModelEvent
 from ._client import ModelClient, Prompt
 from ._errors import ModelError
+
+logger = logging.getLogger(__name__)
 
 
 @final
@@ -64,8 +67,18 @@ class RetryingClient:
                 wait = retry.after(error.retry_after, self._jitter())
                 if wait is None:
                     raise
+                _log_failure(prompt, error, wait[0])
             delay, retry = wait
             await trio.sleep(delay)
+
+
+def _log_failure(prompt: Prompt, error: ModelError, delay: float) -> None:
+    logger.info(
+        "the request failed and is sent again in %.2f s: %s",
+        delay,
+        error,
+        extra={"thread_id": prompt.thread_id, "turn_id": prompt.turn_id},
+    )
 
 
 def may_repeat(error: ModelError) -> bool:

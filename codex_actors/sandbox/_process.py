@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from contextlib import suppress
@@ -15,6 +16,8 @@ from ._killing import NOTICE_SECONDS, Survivor, kill_all, within
 from ._pty import interrupt_foreground, resize
 from ._spec import OutputSink, ProcessSpec
 from ._start import Started
+
+logger = logging.getLogger(__name__)
 
 TRAILING_SECONDS: Final = 0.1
 """How long output is awaited after the exit, while others hold the pipe open; as Codex does."""
@@ -124,6 +127,7 @@ class Process:
 
         Cancellation: shielded; takes seven seconds at most.
         """
+        logger.info("killing process %d and what it started", self.pid)
         survivors = await kill_all(self._family.members, owned=(self.pid,))
         self._kill_group()
         with trio.CancelScope(shield=True):

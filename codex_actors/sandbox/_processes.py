@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import secrets
@@ -23,6 +24,8 @@ from ._spec import OutputSink, ProcessSpec
 from ._start import start
 from ._subreaper import become_subreaper
 from ._table import MARKER, Identity, ProcessRow, Table, read_row
+
+logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 30.0
 """How often the family is looked at while processes run."""
@@ -149,8 +152,11 @@ class Processes:
             while self._starting:
                 await self._quieter.park()
             if self._count:
+                logger.debug("killing what %d processes have left running", self._count)
                 self._survivors = await kill_all(self._family.members, owned=self._running)
             await self._let_go()
+            for survivor in self._survivors:
+                logger.warning("process %d could not be killed", survivor.pid)
             if self._record is not None and not self._survivors:
                 await self._record.discard()
 
