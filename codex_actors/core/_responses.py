@@ -69,9 +69,9 @@ class ResponseReader:
         Takes many, since this runs once per token of text.
         """
         events: list[ModelEvent] = []
+        if self._completed or self._unreadable:
+            return events
         for payload in payloads:
-            if self._completed or self._unreadable:
-                break
             if isinstance(payload, ResponseSeen):
                 events += self._model_seen(payload)
                 events += self._response_seen(payload)
@@ -80,6 +80,9 @@ class ResponseReader:
                 self._failure = StreamFailure(message=payload.detail)
             elif payload is not None:
                 events.append(payload)
+                continue
+            if self.over:
+                break
         return events
 
     def end(self) -> StreamFailure | None:

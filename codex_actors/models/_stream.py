@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from itertools import starmap
 from typing import Final, NoReturn, final
 
 import trio
@@ -16,7 +15,7 @@ import trio
 from ..core._responses import ResponseReader, StreamFailure
 from ..core._sse import SseDecoder, SseError
 from ..protocol import ModelEvent
-from ..wire._responses import decode_payload
+from ..wire._responses import decode_payloads
 from ._errors import ModelError, ModelProtocolError, StreamDisconnected
 from ._failures import error_from_failure
 from ._transport import Answer
@@ -130,7 +129,7 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
         except SseError as error:
             self._error = ModelProtocolError(str(error), request_id=self._request_id)
             raise self._error from error
-        self._ready += self._reader.receive(starmap(decode_payload, events))
+        self._ready += self._reader.receive(decode_payloads(events))
         if events:
             self._silent_since = None
         else:

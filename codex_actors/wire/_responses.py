@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import attrs
@@ -122,6 +122,23 @@ def decode_payload(name: bytes, data: bytes) -> Payload | None:
         return decode(data)
     except _UNREADABLE:
         return _decode_mended(_KINDS.get(_type_of(data) or name, _UNKNOWN), data)
+
+
+def decode_payloads(events: Iterable[tuple[bytes, bytes]]) -> list[Payload | None]:
+    """What events say, in order: `decode_payload` for many, since they come in runs of a kind."""
+    payloads: list[Payload | None] = []
+    known, (decode, openings, _) = b"", _UNKNOWN
+    for name, data in events:
+        if name is not known:
+            known, (decode, openings, _) = name, _KINDS.get(name, _UNKNOWN)
+        if data.startswith(openings):
+            try:
+                payloads.append(decode(data))
+            except _UNREADABLE:
+                payloads.append(decode_payload(name, data))
+        else:
+            payloads.append(decode_payload(name, data))
+    return payloads
 
 
 def _type_of(data: bytes) -> bytes:
