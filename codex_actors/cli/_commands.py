@@ -9,8 +9,10 @@ from typing import Final
 import attrs
 
 from .._version import __version__
-from ._doctor import doctor_command
+from ._completion import completion_command, completion_parser
+from ._doctor import doctor_command, doctor_parser
 from ._exec_command import exec_command
+from ._exec_parser import exec_parser
 
 
 @attrs.frozen
@@ -20,11 +22,22 @@ class Command:
     help: str
     run: Callable[[Sequence[str]], int]
     """Takes the words after the command's own, and returns the exit status."""
+    parser: Callable[[], argparse.ArgumentParser]
+
+
+def _complete(argv: Sequence[str]) -> int:
+    commands = {name: command.parser() for name, command in COMMANDS.items()}
+    return completion_command(argv, program_parser(), commands)
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
-    "exec": Command("run one agent to the end of its task", exec_command),
-    "doctor": Command("look for what keeps the program from working here", doctor_command),
+    "exec": Command("run one agent to the end of its task", exec_command, exec_parser),
+    "doctor": Command(
+        "look for what keeps the program from working here", doctor_command, doctor_parser
+    ),
+    "completion": Command(
+        "print what a shell needs to complete these words", _complete, completion_parser
+    ),
 }
 
 
