@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import attrs
 import trio
 
-from ..config import Loaded, find_home, load_settings
+from ..config import Loaded
 from ..protocol import EventMsg
 from ..rollout import find_latest
+from ._config_flags import find_directory, load
 from ._errors import UsageError
 from ._exec_parser import ExecOptions, parse
 from ._exec_run import Job, run_exec
@@ -33,7 +34,7 @@ def exec_command(argv: Sequence[str]) -> int:
         SystemExit: if the words are wrong, or ask for help.
     """
     options = parse(argv)
-    cwd = _directory(options)
+    cwd = find_directory(options.config)
     loaded = _load(options, cwd)
     _check_repository(options, cwd)
     show, draw = _shower(options)
@@ -52,22 +53,8 @@ def exec_command(argv: Sequence[str]) -> int:
     return status
 
 
-def _directory(options: ExecOptions) -> str:
-    directory = os.path.abspath(options.directory or os.getcwd())
-    if not os.path.isdir(directory):
-        raise UsageError(f"there is no directory {directory!r}; give another one with -C")
-    return directory
-
-
 def _load(options: ExecOptions, cwd: str) -> Loaded:
-    flags = {"model": options.model, "sandbox_mode": options.sandbox}
-    loaded = load_settings(
-        home=find_home(os.environ),
-        environ=os.environ,
-        cwd=cwd,
-        overrides=options.overrides,
-        flags=flags,
-    )
+    loaded = load(options.config, cwd, os.environ)
     settings = attrs.evolve(loaded.settings, ephemeral=options.ephemeral)
     return attrs.evolve(loaded, settings=settings)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, final
 
 import attrs
 
+from ._config_flags import ConfigFlags, add_config_flags, read_config_flags
 from ._log import LEVELS
-
-MODES: Final = ("read-only", "workspace-write", "danger-full-access")
 
 # Words that are commands to programs written for Codex, and would be dear as prompts.
 _MISSING: Final = ("fork", "review")
@@ -29,10 +28,7 @@ class ExecOptions:
     resume_last: bool = False
     everywhere: bool = False
     """With ``resume_last``: whichever directory the thread worked in."""
-    model: str | None = None
-    sandbox: str | None = None
-    directory: str | None = None
-    overrides: tuple[str, ...] = ()
+    config: ConfigFlags = ConfigFlags()
     images: tuple[str, ...] = ()
     skip_git_repo_check: bool = False
     ephemeral: bool = False
@@ -59,10 +55,7 @@ def parse(argv: Sequence[str]) -> ExecOptions:
         resume=resume,
         resume_last=last,
         everywhere=given.all,
-        model=given.model,
-        sandbox="danger-full-access" if given.bypass else given.sandbox,
-        directory=given.cd,
-        overrides=(*given.config, *_features(given)),
+        config=read_config_flags(given),
         images=tuple(path for paths in given.image for path in paths.split(",")),
         skip_git_repo_check=given.skip_git_repo_check,
         ephemeral=given.ephemeral,
@@ -89,31 +82,7 @@ def exec_parser() -> argparse.ArgumentParser:
 def _add_options(run: argparse.ArgumentParser) -> None:
     add = run.add_argument
     add("words", nargs="*", metavar="PROMPT", help="what to do; '-' or nothing: read stdin")
-    add("-m", "--model", help="the model to ask")
-    add("-s", "--sandbox", choices=MODES, help="what commands may touch")
-    add("-C", "--cd", metavar="DIR", help="the directory to work in")
-    add(
-        "-c",
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of config.toml; the value is TOML, or else a plain string",
-    )
-    add(
-        "--enable",
-        action="append",
-        default=[],
-        metavar="FEATURE",
-        help="the same as -c features.FEATURE=true",
-    )
-    add(
-        "--disable",
-        action="append",
-        default=[],
-        metavar="FEATURE",
-        help="the same as -c features.FEATURE=false",
-    )
+    add_config_flags(run)
     add(
         "-i",
         "--image",
@@ -131,24 +100,12 @@ def _add_options(run: argparse.ArgumentParser) -> None:
     add("--output-schema", metavar="FILE", help="JSON schema that the last message must satisfy")
     add("--color", choices=("always", "never", "auto"), default="auto", help="colours in the log")
     add("--log-level", choices=LEVELS, help="how much goes to log/codex-actors.log")
-    add(
-        "--dangerously-bypass-approvals-and-sandbox",
-        "--yolo",
-        dest="bypass",
-        action="store_true",
-        help="the same as -s danger-full-access",
-    )
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return what comes before the first ``--``, and after it."""
     options = list(itertools.takewhile(lambda word: word != "--", argv))
     return options, list(argv[len(options) + 1 :])
-
-
-def _features(given: argparse.Namespace) -> Iterator[str]:
-    yield from (f"features.{name}=true" for name in given.enable)
-    yield from (f"features.{name}=false" for name in given.disable)
 
 
 def _words(

@@ -13,7 +13,7 @@ class SettingsError(CodexActorsError):
 
     Attributes:
         problem: What is wrong, without the place.
-        source: Where it was set: a path, or the option of the command line; None when
+        source: Where it was set: a path, with a line if it has one, or the option of the command line; None when
             the trouble is that nobody set it.
         key: The dotted key, if one key is to blame.
         expected: What may stand there.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from typing import final
+from typing import Final, final
 
 import attrs
 
 from ._errors import SettingsError
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""No file that people write for this program is larger; a device would never end."""
 
 _OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 
@@ -18,16 +21,27 @@ def read_text(path: str) -> str | None:
     """Text of a UTF-8 file, without its byte order mark; None if there is no such file.
 
     Raises:
-        SettingsError: ``path`` is a directory, may not be read, or is not UTF-8.
+        SettingsError: ``path`` is a directory, may not be read, is too large for a file
+            that somebody wrote, or is not UTF-8.
     """
     try:
         with open(path, "rb") as file:
-            content = file.read()
+            content = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise SettingsError(f"cannot be read: {_explain(error)}", source=path) from error
+    if len(content) > MOST_BYTES:
+        raise SettingsError(f"is larger than {MOST_BYTES >> 20} MiB", source=path)
     return _decode(content, path)
+
+
+def list_names(directory: str) -> list[str]:
+    """What is in a directory, sorted; nothing if that cannot be told."""
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []
 
 
 def _explain(error: OSError | ValueError) -> str:

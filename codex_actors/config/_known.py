@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from ._errors import find_nearest
+from ._errors import SettingsError, find_nearest, list_choices
 from ._table import Table
 
 
@@ -20,7 +20,8 @@ _USED = _words("""
     approval_policy developer_instructions features model model_auto_compact_token_limit
     model_context_window model_instructions_file model_provider model_providers
     model_reasoning_effort model_reasoning_summary model_verbosity models openai_base_url
-    project_doc_fallback_filenames project_doc_max_bytes project_root_markers projects
+    oss_provider profile project_doc_fallback_filenames project_doc_max_bytes
+    project_root_markers projects
     sandbox_mode sandbox_workspace_write service_tier shell_environment_policy
     show_raw_agent_reasoning tool_output_token_limit
 """)
@@ -44,7 +45,7 @@ _IGNORED = _words("""
     mcp_oauth_callback_port mcp_oauth_callback_url mcp_oauth_credentials_store
     mcp_optional_startup_grace_ms mcp_servers memories model_auto_compact_token_limit_scope
     model_catalog_json model_post_turn_compact_threshold_percent notice notify orchestrator
-    oss_provider otel permissions personality plan_mode_reasoning_effort plugins profile
+    otel permissions personality plan_mode_reasoning_effort plugins
     profiles realtime responses_api_metadata review_model skills sqlite_home
     suppress_unstable_features_warning thread_unload_delay_secs tool_suggest tools tui
     web_search windows
@@ -80,36 +81,36 @@ _TABLES: Mapping[str, Collection[str]] = {
     ),
 }
 
+_FEW = 8
+"""So many keys can be listed in a line; of more, the nearest has to do."""
+
 # What a provider needs in order to work, and we cannot do.
 _INERT = ("auth", "aws")
 
 
-def find_unknown(root: Table) -> Iterator[str]:
-    """A warning for every key that nobody reads. All tables must have been read before."""
+def find_unknown(root: Table) -> Iterator[SettingsError]:
+    """A complaint about every key that nobody knows. All tables must have been read before."""
     yield from _unknown(root, (*_USED, *_IGNORED))
     for key, known in _TABLES.items():
         yield from _unknown(root.table(key), known)
     for name, provider in root.tables("model_providers").items():
         if name != "scripted":
             yield from _unknown(provider, _PROVIDER)
-            yield from _inert(provider)
     for model in root.tables("models").values():
         yield from _unknown(model, _MODEL)
         yield from _unknown(model.table("truncation"), ("mode", "limit"))
 
 
-def _unknown(table: Table, known: Collection[str]) -> Iterator[str]:
+def find_inert(root: Table) -> Iterator[SettingsError]:
+    """A complaint about every key that is known, and that something will not work without."""
+    for name, provider in root.tables("model_providers").items():
+        for key in _INERT:
+            if name != "scripted" and key in provider.values:
+                yield provider.refuse(key, "is not supported; requests go out without it")
+
+
+def _unknown(table: Table, known: Collection[str]) -> Iterator[SettingsError]:
     for key in table.values:
         if key not in known:
-            nearest = find_nearest(key, known)
-            hint = f"; did you mean {nearest!r}?" if nearest else ""
-            yield f"{table.source(key)}: unknown key {table.dotted(key)}{hint}"
-
-
-def _inert(provider: Table) -> Iterator[str]:
-    for key in _INERT:
-        if key in provider.values:
-            yield (
-                f"{provider.source(key)}: {provider.dotted(key)} is not supported; "
-                "requests go out without it"
-            )
+            expected = f", expected {list_choices(known)}" if len(known) <= _FEW else ""
+            yield table.refuse(key, f"unknown key{expected}", find_nearest(key, known))

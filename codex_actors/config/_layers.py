@@ -25,6 +25,13 @@ class Layer:
     """As `tomllib` returns it."""
     base: str
     """Absolute directory that relative paths start from."""
+    lines: Mapping[Path, int] = attrs.field(factory=dict, repr=False)
+    """The line that a key is on, where the place has lines."""
+
+    def place(self, path: Path) -> str:
+        """Where this layer says something about ``path``, for people."""
+        line = self.lines.get(path)
+        return self.name if line is None else f"{self.name}:{line}"
 
 
 @final

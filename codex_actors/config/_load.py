@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import attrs
@@ -13,10 +13,9 @@ from ._auth import Key, find_key
 from ._build import build_settings
 from ._files import read_text
 from ._host import find_shell, find_timezone
-from ._known import find_unknown
-from ._layers import Layer, merge_layers
+from ._known import find_inert, find_unknown
+from ._sources import Sources, read_sources
 from ._table import Table
-from ._toml import parse_file, parse_overrides
 
 
 @final
@@ -37,12 +36,14 @@ def load_settings(
     overrides: Sequence[str] = (),
     flags: Mapping[str, Any] | None = None,
     add_dirs: Sequence[str] = (),
-    profiles: Sequence[Layer] = (),
+    profile: str | None = None,
+    ignore_user_config: bool = False,
+    strict: bool = False,
 ) -> Loaded:
     """Load settings; reads small files, so call it from a thread or before Trio runs.
 
     From the lowest layer to the highest: the defaults, ``<home>/config.toml``,
-    ``profiles``, ``overrides``, ``flags``.
+    ``<home>/<profile>.config.toml``, ``overrides``, ``flags``.
 
     Args:
         home: Absolute path of the home directory, from `find_home`.
@@ -52,7 +53,9 @@ def load_settings(
         overrides: ``key=value`` as given to ``-c``, in order.
         flags: What other options of the command line say, by key; None values are ignored.
         add_dirs: Directories that may be written besides ``cwd``.
-        profiles: Further layers over the file.
+        profile: Name of a further file in the home directory.
+        ignore_user_config: Whether to do without ``config.toml``.
+        strict: Whether an unknown key is an error; it is a warning otherwise.
 
     Returns:
         The settings. Their provider has its key as ``bearer_token`` and the headers from
@@ -61,14 +64,17 @@ def load_settings(
     Raises:
         SettingsError: Something is wrong; it says where and what to write instead.
     """
-    layers = [
-        *_file_layers(home),
-        *profiles,
-        *parse_overrides(overrides, base=cwd),
-        Layer("command line", _given(flags or {}), cwd),
-    ]
-    root = read_layers(layers, environ)
+    sources = Sources(
+        home=home,
+        cwd=cwd,
+        overrides=overrides,
+        flags=flags or {},
+        profile=profile,
+        ignore_user_config=ignore_user_config,
+    )
+    root = read_sources(sources, environ)
     settings = build_settings(root, home=home, cwd=cwd, environ=environ)
+    warnings = check_keys(root, strict=strict)
     key = find_key(settings.provider, environ, home)
     settings = attrs.evolve(
         settings,
@@ -78,23 +84,19 @@ def load_settings(
         shell=find_shell(environ),
         timezone=find_timezone(environ),
     )
-    return Loaded(settings, (*find_unknown(root), *_key_warnings(key)))
+    return Loaded(settings, (*warnings, *_key_warnings(key)))
 
 
-def read_layers(layers: Iterable[Layer], environ: Mapping[str, str]) -> Table:
-    """The top table of ``layers`` laid over each other."""
-    merged = merge_layers(list(layers), user_home=environ.get("HOME") or None)
-    return Table(merged.values, merged)
+def check_keys(root: Table, *, strict: bool) -> tuple[str, ...]:
+    """Warnings of keys that have no effect, though their author thinks they do.
 
-
-def _file_layers(home: str) -> list[Layer]:
-    path = os.path.join(home, "config.toml")
-    text = read_text(path)
-    return [] if text is None else [Layer(path, parse_file(text, path), home)]
-
-
-def _given(flags: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in flags.items() if value is not None}
+    Raises:
+        SettingsError: if ``strict``, for the first key that nobody knows.
+    """
+    unknown = list(find_unknown(root))
+    if strict and unknown:
+        raise unknown[0]
+    return tuple(map(str, (*unknown, *find_inert(root))))
 
 
 def _with_key(provider: Provider, key: Key | None) -> Provider:

@@ -108,9 +108,10 @@ class Table:
         )
 
     def source(self, key: str) -> str | None:
-        """Name of the layer that ``key`` came from."""
-        layer = self.merged.origin((*self.path, key))
-        return layer.name if layer else None
+        """The place that ``key`` came from: a file and a line, or an option."""
+        path = (*self.path, key)
+        layer = self.merged.origin(path)
+        return layer.place(path) if layer else None
 
     def dotted(self, key: str) -> str:
         """The whole key as TOML spells it."""

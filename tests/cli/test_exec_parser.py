@@ -4,17 +4,21 @@ import argparse
 import re
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_actors._version import __version__
 from codex_actors.cli._commands import run_command
+from codex_actors.cli._config_flags import ConfigFlags
 from codex_actors.cli._exec_parser import ExecOptions, exec_parser, parse
 
 
 def options(prompt: str | None = None, **fields: Any) -> ExecOptions:
-    return ExecOptions(prompt=prompt, **fields)
+    names = {field.name for field in attrs.fields(ConfigFlags)}
+    config = ConfigFlags(**{name: fields.pop(name) for name in names & set(fields)})
+    return ExecOptions(prompt=prompt, config=config, **fields)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +48,13 @@ def options(prompt: str | None = None, **fields: Any) -> ExecOptions:
         (
             ["-i", "a.png,b.png", "--image", "c.png", "hi"],
             options("hi", images=("a.png", "b.png", "c.png")),
+        ),
+        (["-p", "work", "hi"], options("hi", profile="work")),
+        (["--profile=work"], options(profile="work")),
+        (["--add-dir", "/a", "--add-dir", "b"], options(add_dirs=("/a", "b"))),
+        (
+            ["--strict-config", "--ignore-user-config"],
+            options(strict=True, ignore_user_config=True),
         ),
         (["--skip-git-repo-check"], options(skip_git_repo_check=True)),
         (["--ephemeral"], options(ephemeral=True)),

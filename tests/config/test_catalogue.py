@@ -7,12 +7,12 @@ import pytest
 
 from codex_actors.config import Layer, SettingsError, find_model, load_catalogue
 from codex_actors.config._catalogue import default_model, read_models
-from codex_actors.config._load import read_layers
+from codex_actors.config._sources import lay_layers
 from codex_actors.protocol import ModelInfo, TruncationPolicy
 
 
 def models(**settings: Any) -> dict[str, ModelInfo]:
-    return read_models(read_layers([Layer("test", settings, "/")], {}), load_catalogue())
+    return read_models(lay_layers([Layer("test", settings, "/")], {}), load_catalogue())
 
 
 def test_an_entry_is_read_whole() -> None:

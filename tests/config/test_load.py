@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from codex_actors.config import Layer, Loaded, SettingsError, build_settings, load_settings
 from codex_actors.config._known import _IGNORED, _MODEL, _PROVIDER, _TABLES, _USED, find_unknown
-from codex_actors.config._load import read_layers
+from codex_actors.config._sources import lay_layers
 from codex_actors.protocol import (
     DangerFullAccess,
     Granular,
@@ -63,8 +63,8 @@ def test_nothing_configured_but_a_key(tmp_path: Path) -> None:
 
 def test_later_layers_win(tmp_path: Path) -> None:
     toml = "model = 'a'\nservice_tier = 'a'\nmodel_reasoning_effort = 'a'\ndeveloper_instructions = 'a'"
-    profile = Layer(
-        "profile", {"model": "b", "service_tier": "b", "model_reasoning_effort": "b"}, "/"
+    (tmp_path / "mine.config.toml").write_text(
+        "model = 'b'\nservice_tier = 'b'\nmodel_reasoning_effort = 'b'"
     )
 
     found = settings(
@@ -72,7 +72,7 @@ def test_later_layers_win(tmp_path: Path) -> None:
         "model=c",
         "service_tier=c",
         toml=toml,
-        profiles=[profile],
+        profile="mine",
         flags={"model": "d", "service_tier": None},
     )
 
@@ -294,7 +294,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, override: str, message: str) -> N
 
 
 def test_an_error_names_the_file(tmp_path: Path) -> None:
-    expected = f"{tmp_path}/config.toml: model: expected a string, got 3"
+    expected = f"{tmp_path}/config.toml:1: model: expected a string, got 3"
 
     assert expected == refusal(tmp_path, toml="model = 3")
 
@@ -347,13 +347,92 @@ def test_unknown_keys_are_warnings(tmp_path: Path) -> None:
     file = f"{tmp_path}/config.toml"
 
     assert (
-        f"{file}: unknown key modle; did you mean 'model'?",
-        f"{file}: unknown key zzzz",
-        f"{file}: unknown key model_providers.m.base_ulr; did you mean 'base_url'?",
-        f"{file}: model_providers.m.aws is not supported; requests go out without it",
-        f"{file}: unknown key models.\"g.5\".context; did you mean 'context_window'?",
-        f"{file}: unknown key models.\"g.5\".truncation.limits; did you mean 'limit'?",
+        f"{file}:2: modle: unknown key; did you mean 'model'?",
+        f"{file}:3: zzzz: unknown key",
+        f"{file}:5: model_providers.m.base_ulr: unknown key; did you mean 'base_url'?",
+        f"{file}:8: models.\"g.5\".context: unknown key; did you mean 'context_window'?",
+        f"{file}:9: models.\"g.5\".truncation.limits: unknown key, expected one of 'mode', 'limit';"
+        " did you mean 'limit'?",
+        f"{file}:6: model_providers.m.aws: is not supported; requests go out without it",
     ) == load(tmp_path, toml=toml).warnings
+
+
+def test_strictly_taken_they_are_errors(tmp_path: Path) -> None:
+    toml = "model = 'x'\n\n[sandbox_workspace_write]\nnetwork_acces = true\n"
+
+    assert refusal(tmp_path, toml=toml, strict=True) == (
+        f"{tmp_path}/config.toml:4: sandbox_workspace_write.network_acces: unknown key, expected"
+        " one of 'writable_roots', 'network_access', 'exclude_tmpdir_env_var', 'exclude_slash_tmp';"
+        " did you mean 'network_access'?"
+    )
+    assert refusal(tmp_path, "modle=x", toml="", strict=True) == (
+        "-c: modle: unknown key; did you mean 'model'?"
+    )
+
+
+def test_strictness_lets_pass_what_is_known(tmp_path: Path) -> None:
+    toml = "[model_providers.m]\naws = {}\n[tui]\nx = 1\n"
+
+    assert len(load(tmp_path, toml=toml, strict=True).warnings) == 1
+
+
+def test_the_users_file_can_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "mine.config.toml").write_text("model = 'b'\n")
+    toml = "model = not TOML\nservice_tier = 'a'"
+
+    found = settings(tmp_path, toml=toml, ignore_user_config=True, profile="mine")
+
+    assert (found.model.slug, found.service_tier) == ("b", None)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "a b", "", "a.b"])
+def test_a_profile_is_no_path(tmp_path: Path, name: str) -> None:
+    found = refusal(tmp_path, profile=name)
+
+    assert found.startswith(f"--profile {name!r}: the name of a profile has letters")
+
+
+def test_a_profile_that_is_not_there_is_a_slip(tmp_path: Path) -> None:
+    (tmp_path / "work.config.toml").touch()
+
+    assert refusal(tmp_path, profile="wrok") == (
+        f"--profile wrok: there is no {tmp_path}/wrok.config.toml; create it, or leave the profile"
+        " out; did you mean 'work'?"
+    )
+
+
+def test_an_error_in_a_profile_names_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.config.toml").write_text("\ufeff\nmodel = 3\n")
+
+    expected = f"{tmp_path}/mine.config.toml:2: model: expected a string, got 3"
+    assert expected == refusal(tmp_path, profile="mine")
+
+
+def test_profiles_of_the_old_kind_are_sent_to_their_files(tmp_path: Path) -> None:
+    (tmp_path / "p.config.toml").touch()
+
+    assert refusal(tmp_path, toml="\nprofile = 'p'") == (
+        f"{tmp_path}/config.toml:2: profile: is not a setting any more; move [profiles.p] to"
+        f" {tmp_path}/p.config.toml, and choose it with --profile p"
+    )
+    assert refusal(tmp_path, toml="[profiles.p]", profile="p") == (
+        f"{tmp_path}/config.toml:1: profiles.p: has no effect; move it to {tmp_path}/p.config.toml"
+    )
+    assert settings(tmp_path, toml="[profiles.q]", profile="p").model.slug
+
+
+def test_a_file_that_leads_nowhere_but_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").symlink_to("config.toml")
+
+    assert refusal(tmp_path).endswith(
+        "config.toml: cannot be read: too many levels of symbolic links"
+    )
+
+
+def test_a_file_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").symlink_to("/dev/zero")
+
+    assert refusal(tmp_path) == f"{tmp_path}/config.toml: is larger than 16 MiB"
 
 
 def test_keys_of_the_reference_are_no_surprise(tmp_path: Path) -> None:
@@ -402,10 +481,10 @@ documents = st.dictionaries(keys, anything) | st.fixed_dictionaries(
 
 @given(documents)
 def test_any_document_loads_or_is_refused(document: dict[str, Any]) -> None:
-    root = read_layers([Layer("test", document, "/")], ENVIRON)
+    root = lay_layers([Layer("test", document, "/")], ENVIRON)
     try:
         found = build_settings(root, home="/h", cwd="/w", environ=ENVIRON)
     except SettingsError:
         return
     assert found.cwd == "/w"
-    assert all(isinstance(warning, str) for warning in find_unknown(root))
+    assert all(isinstance(complaint, SettingsError) for complaint in find_unknown(root))

@@ -1,0 +1,132 @@
+"""The options that say which settings hold; several commands have them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, final
+
+import attrs
+
+from ..config import Loaded, find_home, load_settings
+from ._errors import UsageError
+
+MODES: Final = ("read-only", "workspace-write", "danger-full-access")
+
+
+@final
+@attrs.frozen(kw_only=True)
+class ConfigFlags:
+    """What the command line says of settings."""
+
+    model: str | None = None
+    sandbox: str | None = None
+    directory: str | None = None
+    overrides: tuple[str, ...] = ()
+    profile: str | None = None
+    add_dirs: tuple[str, ...] = ()
+    strict: bool = False
+    ignore_user_config: bool = False
+
+
+def add_config_flags(parser: argparse.ArgumentParser) -> None:
+    """Let a command take the options."""
+    add = parser.add_argument
+    add("-m", "--model", help="the model to ask")
+    add("-s", "--sandbox", choices=MODES, help="what commands may touch")
+    add("-C", "--cd", metavar="DIR", help="the directory to work in")
+    add(
+        "-c",
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key of config.toml; the value is TOML, or else a plain string",
+    )
+    add("-p", "--profile", metavar="NAME", help="lay NAME.config.toml over config.toml")
+    add(
+        "--enable",
+        action="append",
+        default=[],
+        metavar="FEATURE",
+        help="the same as -c features.FEATURE=true",
+    )
+    add(
+        "--disable",
+        action="append",
+        default=[],
+        metavar="FEATURE",
+        help="the same as -c features.FEATURE=false",
+    )
+    add(
+        "--add-dir",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="let commands write there, too, if the mode is workspace-write",
+    )
+    add("--strict-config", action="store_true", help="take a key that nobody knows for an error")
+    add("--ignore-user-config", action="store_true", help="do without config.toml")
+    add(
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--yolo",
+        dest="bypass",
+        action="store_true",
+        help="the same as -s danger-full-access",
+    )
+
+
+def read_config_flags(given: argparse.Namespace) -> ConfigFlags:
+    """Return what the options say."""
+    return ConfigFlags(
+        model=given.model,
+        sandbox="danger-full-access" if given.bypass else given.sandbox,
+        directory=given.cd,
+        overrides=(*given.config, *_features(given)),
+        profile=given.profile,
+        add_dirs=tuple(given.add_dir),
+        strict=given.strict_config,
+        ignore_user_config=given.ignore_user_config,
+    )
+
+
+def _features(given: argparse.Namespace) -> Iterator[str]:
+    yield from (f"features.{name}=true" for name in given.enable)
+    yield from (f"features.{name}=false" for name in given.disable)
+
+
+def find_directory(flags: ConfigFlags) -> str:
+    """Return the absolute path of the directory to work in.
+
+    Raises:
+        UsageError: if there is no such directory.
+    """
+    directory = os.path.abspath(flags.directory or os.getcwd())
+    if not os.path.isdir(directory):
+        raise UsageError(f"there is no directory {directory!r}; give another one with -C")
+    return directory
+
+
+def load(flags: ConfigFlags, cwd: str, environ: Mapping[str, str]) -> Loaded:
+    """Load the settings that hold. Blocks.
+
+    Raises:
+        SettingsError: if something is wrong with them.
+    """
+    return load_settings(
+        home=find_home(environ),
+        environ=environ,
+        cwd=cwd,
+        overrides=flags.overrides,
+        flags=layer_of(flags),
+        add_dirs=flags.add_dirs,
+        profile=flags.profile,
+        ignore_user_config=flags.ignore_user_config,
+        strict=flags.strict,
+    )
+
+
+def layer_of(flags: ConfigFlags) -> dict[str, Any]:
+    """Return what options other than ``-c`` say, by the keys of ``config.toml``."""
+    return {"model": flags.model, "sandbox_mode": flags.sandbox}
