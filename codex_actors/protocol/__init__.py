@@ -112,6 +112,7 @@ from ._rollout import UnknownLine as UnknownLine
 from ._settings import ApplyPatchForm as ApplyPatchForm
 from ._settings import GuideRules as GuideRules
 from ._settings import ModelInfo as ModelInfo
+from ._settings import PromptHistoryRules as PromptHistoryRules
 from ._settings import Provider as Provider
 from ._settings import Settings as Settings
 from ._settings import TruncationPolicy as TruncationPolicy

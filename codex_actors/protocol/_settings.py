@@ -106,6 +106,17 @@ class GuideRules:
 
 
 @attrs.frozen(kw_only=True)
+class PromptHistoryRules:
+    """What is kept of the prompts that people typed."""
+
+    save: bool = True
+    max_bytes: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.gt(0))
+    )
+    """When the file is larger, its oldest lines go; None: it grows."""
+
+
+@attrs.frozen(kw_only=True)
 class Settings:
     """Everything an agent is started with. One value; nothing is looked up later."""
 
@@ -142,3 +153,6 @@ class Settings:
     environment: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     """Environment of the commands that tools start."""
     timezone: str = "UTC"
+    notify: tuple[str, ...] = ()
+    """A program, and its first arguments, to be told of each completed turn; empty: none."""
+    prompt_history: PromptHistoryRules = PromptHistoryRules()
