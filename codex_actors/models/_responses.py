@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 import trio
 
 from ..protocol import ModelEvent, Provider
-from ..wire._responses import encode_request
+from ._bodies import Bodies
 from ._client import Prompt
 from ._errors import BadProvider, ConnectionFailed, ModelProtocolError
 from ._failures import Refusal, error_from_answer, excerpt
@@ -61,6 +61,7 @@ class ResponsesClient(trio.abc.AsyncResource):
         self._key = api_key
         self._environment = os.environ if environment is None else environment
         self._url = _endpoint(provider)
+        self._bodies = Bodies()
         self._http = HttpTransport(
             self._url,
             self._environment,
@@ -105,7 +106,7 @@ class ResponsesClient(trio.abc.AsyncResource):
         headers = request_headers(prompt, self._provider, key, self._environment)
         seconds, asked_at = self._provider.stream_idle_timeout, trio.current_time()
         with trio.move_on_after(seconds):
-            answer = await self._http.post(headers, encode_request(prompt))
+            answer = await self._http.post(headers, self._bodies.make(prompt))
             _log_answer(prompt, answer, trio.current_time() - asked_at)
             return answer
         raise ConnectionFailed(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -100,8 +100,12 @@ class HttpTransport(trio.abc.AsyncResource):
         """Ask for what is at the address; otherwise as `post`."""
         return await self.post(headers, None)
 
-    async def post(self, headers: Mapping[str, str], body: bytes | None) -> Answer:
+    async def post(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> Answer:
         """Send a request; return once the answer's headers are here. The caller closes it.
+
+        Args:
+            headers: Names in lower case.
+            body: In pieces.
 
         Raises:
             BadProvider: if the URL is none, or the server's certificate is refused.
@@ -131,7 +135,10 @@ class HttpTransport(trio.abc.AsyncResource):
         return tuple(shard.streams for shard in self._shards)
 
     async def _send(
-        self, transport: httpx.AsyncBaseTransport, headers: Mapping[str, str], body: bytes | None
+        self,
+        transport: httpx.AsyncBaseTransport,
+        headers: Mapping[str, str],
+        body: Sequence[bytes] | None,
     ) -> httpx.Response:
         try:
             return await transport.handle_async_request(self._request(headers, body))
@@ -147,14 +154,18 @@ class HttpTransport(trio.abc.AsyncResource):
             kind = ConnectionFailed if _refusal_in(error) is None else BadProvider
             raise kind(message) from error
 
-    def _request(self, headers: Mapping[str, str], body: bytes | None) -> httpx.Request:
+    def _request(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> httpx.Request:
         if self._parsed is None:
             self._parsed = self._http.URL(self._url)
+        content: bytes | _Pieces | None = None
+        if body is not None:
+            headers = {**headers, "content-length": str(sum(map(len, body)))}
+            content = body[0] if len(body) == 1 else _Pieces(body)
         request: httpx.Request = self._http.Request(
             "POST" if body is not None else "GET",
             self._parsed,
             headers={"connection": "keep-alive", **headers, **self._authorization},
-            content=body,
+            content=content,
             extensions=dict(self._extensions),
         )
         return request
@@ -286,6 +297,16 @@ class Answer:
         with trio.move_on_after(_DRAIN, shield=True), suppress(*broken):
             async for _ in self._pieces:
                 await trio.lowlevel.checkpoint()
+
+
+@final
+@attrs.frozen
+class _Pieces:
+    pieces: Sequence[bytes]
+
+    async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+        for piece in self.pieces:
+            yield piece
 
 
 def _headers(headers: httpx.Headers) -> dict[str, str]:

@@ -62,15 +62,22 @@ class RequestFields(Protocol):
 
 def encode_request(fields: RequestFields) -> bytes:
     """The body of ``POST /responses``. Items and tools are joined as they are, ids included."""
-    parts = [b'{"model":', encode_json(fields.model)]
+    before, after = request_ends(fields)
+    return b"".join([before, b",".join(fields.input), after])
+
+
+def request_ends(fields: RequestFields) -> tuple[bytes, bytes]:
+    """What stands before and after the items in the body of ``POST /responses``."""
+    before = [b'{"model":', encode_json(fields.model)]
     if fields.instructions:
-        parts += b',"instructions":', encode_json(fields.instructions)
-    parts += b',"stream":true,"input":[', b",".join(fields.input), b'],"tools":', fields.tools
-    parts += b',"tool_choice":"auto",', encode_json(_settings(fields))[1:-1]
+        before += b',"instructions":', encode_json(fields.instructions)
+    before.append(b',"stream":true,"input":[')
+    after = [b'],"tools":', fields.tools, b',"tool_choice":"auto",']
+    after.append(encode_json(_settings(fields))[1:-1])
     if fields.metadata != b"{}":
-        parts += b',"client_metadata":', fields.metadata
-    parts.append(b"}")
-    return b"".join(parts)
+        after += b',"client_metadata":', fields.metadata
+    after.append(b"}")
+    return b"".join(before), b"".join(after)
 
 
 def _settings(fields: RequestFields) -> dict[str, Any]:
