@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
+import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, final
@@ -27,8 +29,10 @@ from ..protocol import (
     UserInput,
     WarningRaised,
 )
+from ..rollout import TypedPrompt, remember_prompt
 from ..sandbox import Leftover, adopt_orphans
 from ._exec_parser import ExecOptions
+from ._notify import Notice, notify
 from ._quote import join
 
 FAILED: Final = 1
@@ -95,11 +99,38 @@ class _Run:
         async with adopt_orphans(), open_agents(settings) as tree:
             async with tree.events(math.inf) as events:
                 root = self._root = await tree.spawn(AgentSpec(resume=self._job.resume))
-                warnings = (*self._job.loaded.warnings, *map(_describe, leftovers))
+                warnings = [*self._job.loaded.warnings, *map(_describe, leftovers)]
+                warnings += await self._remember(root)
                 task = await root.assign(self._input(), output_schema=self._job.schema)
                 await self._follow(events, task, warnings)
-            self._conclude(await task.wait())
+            self._conclude(record := await task.wait())
+            await self._notify(record)
             await root.close()
+
+    async def _remember(self, root: AgentHandle) -> list[str]:
+        """Add the prompt to the history of prompts; return what went wrong."""
+        settings = self._job.loaded.settings
+        if settings.ephemeral:
+            return []
+        prompt = TypedPrompt(session_id=root.thread_id, ts=int(time.time()), text=self._job.prompt)
+        problem = await remember_prompt(settings.home, prompt, settings.prompt_history)
+        return [] if problem is None else [problem]
+
+    async def _notify(self, record: TaskRecord) -> None:
+        """Tell the user's program of a turn that was completed."""
+        if record.turn_id is None or not isinstance(record.outcome, TaskCompleted):
+            return
+        settings = self._job.loaded.settings
+        notice = Notice(
+            thread_id=record.thread_id,
+            turn_id=record.turn_id,
+            cwd=settings.cwd,
+            prompts=(self._job.prompt,),
+            message=record.outcome.message,
+        )
+        problem = await notify(settings, notice, os.environ)
+        if problem is not None:
+            self._job.show(WarningRaised(problem))
 
     def _input(self) -> tuple[UserInput, ...]:
         pictures = (str(Path(path).absolute()) for path in self._job.options.images)
