@@ -10,6 +10,7 @@ import attrs
 
 from .._version import __version__
 from ._completion import completion_command, completion_parser
+from ._config_command import config_command, config_parser
 from ._doctor import doctor_command, doctor_parser
 from ._exec_command import exec_command
 from ._exec_parser import exec_parser
@@ -32,6 +33,7 @@ def _complete(argv: Sequence[str]) -> int:
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "exec": Command("run one agent to the end of its task", exec_command, exec_parser),
+    "config": Command("show which settings hold, and where from", config_command, config_parser),
     "doctor": Command(
         "look for what keeps the program from working here", doctor_command, doctor_parser
     ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ._errors import SettingsError
 
-_VARIABLES = ("CODEX_ACTORS_HOME", "CODEX_HOME")
+VARIABLES = ("CODEX_ACTORS_HOME", "CODEX_HOME")
 
 
 def find_home(environ: Mapping[str, str]) -> str:
@@ -20,7 +20,7 @@ def find_home(environ: Mapping[str, str]) -> str:
     Raises:
         SettingsError: The variable names no directory, or there is no default.
     """
-    for variable in _VARIABLES:
+    for variable in VARIABLES:
         if path := environ.get(variable):
             return _existing_directory(path, variable)
     return _default_directory(environ)

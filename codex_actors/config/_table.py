@@ -115,7 +115,7 @@ class Table:
 
     def dotted(self, key: str) -> str:
         """The whole key as TOML spells it."""
-        return ".".join(map(_spell, (*self.path, key)))
+        return ".".join(map(spell, (*self.path, key)))
 
     def _required_string(self, key: str) -> str:
         value = self._typed(key, str, "a string")
@@ -132,7 +132,8 @@ class Table:
         raise self.wrong(key, expected)
 
 
-def _spell(name: str) -> str:
+def spell(name: str) -> str:
+    """``name`` as part of a dotted key."""
     bare = name.replace("-", "_").isidentifier() and name.isascii()
     return name if bare or name.isdigit() else f'"{name}"'
 
