@@ -233,7 +233,7 @@ def _ran(item: CommandItem) -> Lines:
 def _patched(block: Patched) -> Lines:
     item = block.item
     if item.status != "completed":
-        why = split_lines(item.stderr or "")
+        why = tidy(item.stderr or "")
         return [_line(("✗ ", "red"), (f"patch {item.status}", "red")), *_output(why)]
     took = _took(block.seconds)
     return [

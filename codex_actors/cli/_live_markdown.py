@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, final
 
+import attrs
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markdown import CodeBlock, Heading, Markdown, TableElement
+from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
@@ -64,9 +66,33 @@ class _Markdown(Markdown):
     }
 
 
+@final
+@attrs.frozen
+class _Trimmed:
+    """Something without empty lines around it and blanks at the ends of its lines."""
+
+    inner: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        lines = [_rstrip(line) for line in console.render_lines(self.inner, options, pad=False)]
+        full = [index for index, line in enumerate(lines) if line]
+        for line in lines[full[0] : full[-1] + 1] if full else ():
+            yield from line
+            yield Segment.line()
+
+
+def _rstrip(line: list[Segment]) -> list[Segment]:
+    line = list(line)
+    while line and not line[-1].text.strip():
+        line.pop()
+    if line:
+        line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
+    return line
+
+
 def markdown(text: str, style: str = "none") -> RenderableType:
     """Return the look of a text of the model."""
     text = text.strip("\n")
     if len(text) > LONGEST:
         return Text(text, style=style)
-    return _Markdown(text, code_theme="ansi_dark", hyperlinks=False, style=style)
+    return _Trimmed(_Markdown(text, code_theme="ansi_dark", hyperlinks=False, style=style))

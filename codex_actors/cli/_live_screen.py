@@ -73,8 +73,9 @@ class Screen:
         try:
             width, height = os.get_terminal_size(self._fd)
         except OSError:
-            width, height = 80, 24
-        width = max(width, 20)
+            width, height = 0, 0
+        # Terminals that do not know their size say that it is nothing.
+        width, height = max(width or 80, 20), height or 24
         self._console.size = width, height
         return width, height
 
