@@ -16,7 +16,7 @@ from ._errors import ModelError
 from ._failures import Refusal, error_from_answer
 from ._headers import find_key, user_agent
 from ._proxies import find_proxy
-from ._transport import Answer, HttpTransport
+from ._transport import Answer, HttpTransport, without_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -41,7 +41,7 @@ class Probe:
 
     reach: Reach
     url: str
-    """What was asked for, without a query, which may hold a key."""
+    """What was asked for, without what may be secret in it: a query, a name and a password."""
     detail: str
     """One line for people."""
     proxy: str | None = None
@@ -71,7 +71,12 @@ async def probe_provider(
         reach, detail = await _ask(provider, url, environment, transport)
     except ModelError as error:
         reach, detail = classify(error), str(error)
-    return Probe(reach=reach, url=url, detail=detail, proxy=named.variable if named else None)
+    return Probe(
+        reach=reach,
+        url=without_secrets(url),
+        detail=detail,
+        proxy=named.variable if named else None,
+    )
 
 
 async def _ask(

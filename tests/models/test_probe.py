@@ -77,6 +77,16 @@ async def test_without_a_key_none_is_sent() -> None:
     assert b"authorization" not in requests[0].lower()
 
 
+async def test_a_password_in_the_address_is_sent_and_not_shown() -> None:
+    requests: list[bytes] = []
+    async with serve(answer("401 Unauthorized"), requests) as base_url:
+        found = await probe(base_url.replace("//", "//me:pass-word@"), key=None)
+
+    assert b"authorization: basic " in requests[0].lower()
+    assert "pass-word" not in repr(found)
+    assert f"{base_url}/models" == found.url
+
+
 async def test_nobody_listens() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
