@@ -58,7 +58,7 @@ class TurnRun:
         self._send, self._receive = trio.open_memory_channel[TurnInput | EventMsg](math.inf)
         self._began_at = thread.services.now()
         self._first_token_at: float | None = None
-        self._later: list[Callable[[], None]] = []
+        self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
 
     @property
@@ -160,8 +160,8 @@ class TurnRun:
             case core.Announce(event):
                 self._thread.announce(self._stamped(event))
             case core.Sample(number):
-                self._sampling = trio.CancelScope()
-                workers.start(partial(self._sample, number), f"sampling {number}")
+                sample = partial(self._sample, number)
+                self._sampling = workers.start(sample, f"sampling {number}")
             case core.StartTool(call):
                 self._later.append(
                     partial(workers.start, partial(self._run_tool, call, workers), call.tool)
@@ -193,8 +193,7 @@ class TurnRun:
             post=self.post,
         )
         try:
-            with self._sampling:
-                await sampler.run(setup.prompt())
+            await sampler.run(setup.prompt())
         except Exception as exc:
             # A model client that raises anything but ModelError has a bug. The turn
             # fails with it; the agent and its children live on.

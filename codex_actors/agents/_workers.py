@@ -34,12 +34,16 @@ class TurnWorkers:
     calls: dict[str, float] = attrs.field(factory=dict)
     """When each tool that is at work was started, on Trio's clock, by call id."""
 
-    def start(self, work: Callable[[], Awaitable[None]], name: str) -> None:
-        """Run ``work`` until it is done or the turn is stopped. Not a checkpoint."""
+    def start(self, work: Callable[[], Awaitable[None]], name: str) -> trio.CancelScope:
+        """Run ``work`` until it is done, the turn is stopped, or the scope returned is cancelled.
+
+        Not a checkpoint.
+        """
         assert self._deadline is None, "the workers were stopped"
         scope = trio.CancelScope()
         self._scopes.add(scope)
         self._home.start_soon(self._run, work, scope, name=name)
+        return scope
 
     def stop(self, report: Callable[[], Awaitable[None]]) -> None:
         """Cancel every worker, and run ``report`` beside their end. Not a checkpoint."""

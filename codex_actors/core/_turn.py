@@ -164,7 +164,8 @@ def step(turn: Turn, event: TurnInput) -> Step:
         case ItemReceived(sampling, entry):
             return _received(turn, entry) if _is_current(turn, sampling) else (turn, ())
         case LimitsSeen(limits):
-            return attrs.evolve(turn, limits=merge_limits(turn.limits, limits)), ()
+            merged = merge_limits(turn.limits, limits)
+            return turn if merged == turn.limits else attrs.evolve(turn, limits=merged), ()
         case SamplingDone():
             return _sampling_done(turn, event) if _is_current(turn, event.sampling) else (turn, ())
         case SamplingFailed():

@@ -236,6 +236,7 @@ class Answer:
         self._http = http
         self._shard = shard
         self._open = True
+        self._ended = False
         here = response.is_stream_consumed  # a mock may bring its whole body, unpacked
         self._pieces = response.aiter_bytes() if here else response.aiter_raw()
         packed = self.headers.get("content-encoding") in _ZLIB and not here
@@ -254,6 +255,7 @@ class Answer:
             piece = await anext(self._pieces)
             return piece if self._unpacker is None else self._unpacker.decompress(piece)
         except StopAsyncIteration:
+            self._ended = True
             return None
         except self._http.ReadTimeout as error:
             raise StreamDisconnected(f"the stream from {self.url!r} fell silent") from error
@@ -286,7 +288,8 @@ class Answer:
         try:
             await self._response.aclose()
         finally:
-            await self._unwind()
+            if not self._ended:
+                await self._unwind()
 
     async def _unwind(self) -> None:
         """Run the library's nested generators to their end; Trio warns of those left half-way.
