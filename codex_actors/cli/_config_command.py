@@ -11,15 +11,10 @@ from typing import Any, Final
 
 import attrs
 
-from ..config import Entry, Explained, Sources, explain_settings, find_home
-from ._config_flags import (
-    ConfigFlags,
-    add_config_flags,
-    find_directory,
-    layer_of,
-    read_config_flags,
-)
+from ..config import Entry, Explained, explain_settings
+from ._config_flags import ConfigFlags, add_config_flags, read_config_flags, sources_of
 from ._human import clean
+from ._local_model import with_local_server
 
 _WIDEST: Final = 60
 """Columns that a value gets before it is cut, so that its source is in sight."""
@@ -54,15 +49,8 @@ def config_parser() -> argparse.ArgumentParser:
 
 def explain(flags: ConfigFlags, environ: Mapping[str, str]) -> Explained:
     """Return the settings that `exec` would have with the same options. Blocks."""
-    sources = Sources(
-        home=find_home(environ),
-        cwd=find_directory(flags),
-        overrides=flags.overrides,
-        flags=layer_of(flags),
-        profile=flags.profile,
-        ignore_user_config=flags.ignore_user_config,
-    )
-    return explain_settings(sources, environ, strict=flags.strict)
+    found = with_local_server(flags, environ)
+    return explain_settings(sources_of(found, environ), environ, strict=flags.strict)
 
 
 def as_json(explained: Explained) -> Iterator[str]:

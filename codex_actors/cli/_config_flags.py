@@ -9,10 +9,11 @@ from typing import Any, Final, final
 
 import attrs
 
-from ..config import Loaded, find_home, load_settings
+from ..config import Loaded, Sources, find_home, load_settings
 from ._errors import UsageError
 
 MODES: Final = ("read-only", "workspace-write", "danger-full-access")
+LOCAL: Final = ("ollama", "lmstudio", "llamacpp")
 
 
 @final
@@ -28,6 +29,12 @@ class ConfigFlags:
     add_dirs: tuple[str, ...] = ()
     strict: bool = False
     ignore_user_config: bool = False
+    oss: bool = False
+    """Whether a server on this machine is to be asked."""
+    local_provider: str | None = None
+    """Which one; None: the first that answers."""
+    provider: str | None = None
+    """The one that was found."""
 
 
 def add_config_flags(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +51,8 @@ def add_config_flags(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="override a key of config.toml; the value is TOML, or else a plain string",
     )
+    add("--oss", action="store_true", help="ask a server on this machine, for a model it has")
+    add("--local-provider", choices=LOCAL, help="the same as --oss, and which server to ask")
     add("-p", "--profile", metavar="NAME", help="lay NAME.config.toml over config.toml")
     add(
         "--enable",
@@ -88,6 +97,8 @@ def read_config_flags(given: argparse.Namespace) -> ConfigFlags:
         add_dirs=tuple(given.add_dir),
         strict=given.strict_config,
         ignore_user_config=given.ignore_user_config,
+        oss=given.oss,
+        local_provider=given.local_provider,
     )
 
 
@@ -127,6 +138,27 @@ def load(flags: ConfigFlags, cwd: str, environ: Mapping[str, str]) -> Loaded:
     )
 
 
+def sources_of(flags: ConfigFlags, environ: Mapping[str, str]) -> Sources:
+    """Return where the settings come from. Blocks.
+
+    Raises:
+        SettingsError: if there is no home directory.
+        UsageError: if there is no such working directory.
+    """
+    return Sources(
+        home=find_home(environ),
+        cwd=find_directory(flags),
+        overrides=flags.overrides,
+        flags=layer_of(flags),
+        profile=flags.profile,
+        ignore_user_config=flags.ignore_user_config,
+    )
+
+
 def layer_of(flags: ConfigFlags) -> dict[str, Any]:
     """Return what options other than ``-c`` say, by the keys of ``config.toml``."""
-    return {"model": flags.model, "sandbox_mode": flags.sandbox}
+    return {
+        "model": flags.model,
+        "model_provider": flags.provider,
+        "sandbox_mode": flags.sandbox,
+    }

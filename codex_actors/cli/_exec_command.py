@@ -19,6 +19,7 @@ from ._errors import UsageError
 from ._exec_parser import ExecOptions, parse
 from ._exec_run import Job, run_exec
 from ._human import HumanLog
+from ._local_model import with_local_server
 from ._log import open_log
 from ._thread_events import ThreadEvents
 
@@ -54,7 +55,7 @@ def exec_command(argv: Sequence[str]) -> int:
 
 
 def _load(options: ExecOptions, cwd: str) -> Loaded:
-    loaded = load(options.config, cwd, os.environ)
+    loaded = load(with_local_server(options.config, os.environ), cwd, os.environ)
     settings = attrs.evolve(loaded.settings, ephemeral=options.ephemeral)
     return attrs.evolve(loaded, settings=settings)
 

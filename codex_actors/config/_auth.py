@@ -118,6 +118,6 @@ def _no_model(home: str, auth: Mapping[str, Any]) -> SettingsError:
         f'put {{"OPENAI_API_KEY": "..."}} into {home}/auth.json; '
         f"describe a provider in [model_providers.<id>] of {home}/config.toml and set "
         "model_provider = '<id>'; "
-        "use a local one with -c model_provider=ollama or lmstudio; "
+        "use a local one (ollama, lmstudio, llamacpp) with --oss; "
         "play a script with -c model_provider=scripted -c model_providers.scripted.script=FILE"
     )

@@ -17,7 +17,7 @@ from ._catalogue import (
 from ._environment import build_environment, read_environment_policy
 from ._guides import read_guide_rules
 from ._permissions import read_approval_policy, read_sandbox_policy
-from ._providers import DEFAULT_MODELS, choose_provider, read_providers, resolve_headers
+from ._providers import LOCAL_MODELS, choose_provider, read_providers, resolve_headers
 from ._table import Table
 
 
@@ -51,7 +51,7 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
 
 
 def _choose_model(root: Table, provider: Provider, models: Mapping[str, ModelInfo]) -> ModelInfo:
-    slug = root.string("model") or DEFAULT_MODELS.get(provider.id) or default_model(models)
+    slug = root.string("model") or LOCAL_MODELS.get(provider.id) or default_model(models)
     return apply_limits(root, find_model(slug, models))
 
 

@@ -15,6 +15,7 @@ from ._table import Table
 OPENAI_URL = "https://api.openai.com/v1"
 _OLLAMA_PORT = "11434"
 _LMSTUDIO_PORT = "1234"
+_LLAMACPP_PORT = "8080"
 
 _URL = "a URL that starts with 'http://' or 'https://'"
 
@@ -24,7 +25,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _MOST_RETRIES = 100
 """More are cut down to this, as the reference does."""
 
-DEFAULT_MODELS: Mapping[str, str] = {
+LOCAL_MODELS: Mapping[str, str] = {
     "ollama": "gpt-oss:20b",
     "lmstudio": "openai/gpt-oss-20b",
 }
@@ -45,12 +46,21 @@ def builtin_providers(environ: Mapping[str, str], openai_url: str | None) -> dic
         },
         requires_openai_auth=True,
     )
-    local = [
-        Provider(id=provider_id, name="gpt-oss", base_url=_local_url(environ, port))
-        for provider_id, port in (("ollama", _OLLAMA_PORT), ("lmstudio", _LMSTUDIO_PORT))
-    ]
     scripted = Provider(id="scripted", name="script")
-    return {provider.id: provider for provider in (openai, *local, scripted)}
+    return {provider.id: provider for provider in (openai, *local_providers(environ), scripted)}
+
+
+def local_providers(environ: Mapping[str, str]) -> tuple[Provider, ...]:
+    """The servers that may run on this machine, those that are asked first at first.
+
+    Raises:
+        SettingsError: ``CODEX_OSS_BASE_URL`` is no URL.
+    """
+    ports = {"ollama": _OLLAMA_PORT, "lmstudio": _LMSTUDIO_PORT, "llamacpp": _LLAMACPP_PORT}
+    return tuple(
+        Provider(id=provider_id, name="gpt-oss", base_url=_local_url(environ, port))
+        for provider_id, port in ports.items()
+    )
 
 
 def _local_url(environ: Mapping[str, str], default_port: str) -> str:

@@ -20,6 +20,9 @@ from ._errors import StreamDisconnected as StreamDisconnected
 from ._errors import Unauthorized as Unauthorized
 from ._errors import UnexpectedStatus as UnexpectedStatus
 from ._errors import UsageLimitReached as UsageLimitReached
+from ._local import LocalServer as LocalServer
+from ._local import choose_model as choose_model
+from ._local import find_local_servers as find_local_servers
 from ._probe import Probe as Probe
 from ._probe import probe_provider as probe_provider
 from ._responses import ResponsesClient as ResponsesClient

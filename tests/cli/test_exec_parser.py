@@ -51,6 +51,8 @@ def options(prompt: str | None = None, **fields: Any) -> ExecOptions:
         ),
         (["-p", "work", "hi"], options("hi", profile="work")),
         (["--profile=work"], options(profile="work")),
+        (["--oss", "hi"], options("hi", oss=True)),
+        (["--local-provider", "ollama"], options(local_provider="ollama")),
         (["--add-dir", "/a", "--add-dir", "b"], options(add_dirs=("/a", "b"))),
         (
             ["--strict-config", "--ignore-user-config"],
