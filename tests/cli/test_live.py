@@ -108,6 +108,11 @@ async def test_a_terminal_that_takes_nothing_does_not_hold_the_agent_up(
         for _ in range(200):
             view.tell(WarningRaised("x" * 4000))
         await trio.sleep(1)
+        view.tell(WarningRaised("the last word"))
         nursery.cancel_scope.cancel()
 
     assert trio.current_time() - began <= LAST_FRAME + 1
+    told = b""
+    while not (b"the last word" in told and told.endswith(b"\x1b[?25h")):
+        told += os.read(terminal.master, 1 << 16)
+    assert 200 * 4000 == told.count(b"x")
