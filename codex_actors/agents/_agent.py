@@ -22,6 +22,7 @@ from ..protocol import (
     Interrupt,
     OverrideSettings,
     Refused,
+    RunUserShellCommand,
     Shutdown,
     ShutdownCompleted,
     Steer,
@@ -29,6 +30,9 @@ from ..protocol import (
     TaskFailed,
     TaskInterrupted,
     TaskOutcome,
+    TurnAborted,
+    TurnCompleted,
+    TurnStarted,
     UnknownOp,
     UserTurn,
     Verdict,
@@ -42,6 +46,7 @@ from ._overrides import apply_overrides
 from ._runner import TurnRun
 from ._setup import set_up_turn
 from ._thread import Thread
+from ._user_shell import UserShell
 
 
 @final
@@ -89,7 +94,8 @@ def agent(world: AgentWorld) -> Behavior[Envelope]:
             open_exec_sessions(processes) as sessions,
             trio.open_nursery() as home,
         ):
-            living = _Agent(world, thread, sessions, home, mailbox)
+            shell = UserShell(thread=thread, processes=processes, running=world.desk.shells)
+            living = _Agent(world, thread, sessions, shell, home, mailbox)
             home.start_soon(living.drive, name=f"driver of {world.desk.path}")
             task_status.started()
             await living.read(mailbox)
@@ -108,6 +114,7 @@ class _Agent:
     world: AgentWorld
     thread: Thread
     sessions: ExecSessions
+    shell: UserShell
     home: trio.Nursery
     mailbox: Mailbox[Envelope]
 
@@ -137,6 +144,8 @@ class _Agent:
                 return Accepted()
             case InjectItems(items):
                 return self._inject(tuple(map(Entry, items)))
+            case RunUserShellCommand(command):
+                return self._run_command(envelope.submission.id, command)
             case Interrupt(by):
                 self.desk.interrupt(by)
                 return Accepted(turn_id=self._turn_id)
@@ -190,6 +199,18 @@ class _Agent:
                 self.thread.record(entry, "")
         return Accepted(turn_id=self._turn_id)
 
+    def _run_command(self, turn_id: str, command: str) -> Verdict:
+        if self._turn_id is None:
+            work = Work(turn_id=turn_id, op=UserTurn(items=()), entries=(), shell=command)
+            self.desk.put(work)
+            return Accepted(turn_id=turn_id)
+        self.home.start_soon(self._run_beside, command, self._turn_id, name="user's command")
+        return Accepted(turn_id=self._turn_id)
+
+    async def _run_beside(self, command: str, turn_id: str) -> None:
+        ran = await self.shell.run(command, turn_id)
+        self._inject((Entry(ran.message),))
+
     # --- the driver ---
 
     async def drive(self) -> None:
@@ -223,12 +244,28 @@ class _Agent:
         desk.settings = apply_overrides(desk.settings, work.op.overrides)
         self.thread.settings = desk.settings
         self.thread.submission = work.turn_id
+        if work.shell is not None:
+            await self._run_alone(work.turn_id, work.shell)
+            return
         try:
             turn, setup = set_up_turn(work, self.thread, self.sessions)
             desk.run = TurnRun(turn, self.thread, setup)
             await desk.run.run(self.home)
         finally:
             await self._conclude(work, desk.run)
+
+    async def _run_alone(self, turn_id: str, command: str) -> None:
+        """Run a turn that consists of a command of the user's."""
+        thread, began_at = self.thread, self.thread.services.now()
+        thread.tell(TurnStarted(turn_id=turn_id, started_at=int(began_at)))
+        try:
+            ran = await self.shell.run(command, turn_id)
+            thread.record(Entry(ran.message), turn_id)
+            thread.announce(_ending(turn_id, ran.aborted_by, began_at, thread.services.now()))
+            thread.sync()
+            await thread.settle()
+        finally:
+            self.desk.rest()
 
     async def _conclude(self, work: Work, run: TurnRun | None) -> None:
         """Write down how a turn ended, however that was, and take up what came too late."""
@@ -251,3 +288,18 @@ class _Agent:
         if entries:
             turn_id = self.thread.services.new_id()
             self.desk.put(Work(turn_id=turn_id, op=UserTurn(items=()), entries=entries))
+
+
+def _ending(
+    turn_id: str, aborted_by: str | None, began_at: float, now: float
+) -> TurnCompleted | TurnAborted:
+    """Return how a turn ended that was only a command."""
+    ended: TurnCompleted | TurnAborted = TurnCompleted(turn_id=turn_id, last_agent_message=None)
+    if aborted_by is not None:
+        ended = TurnAborted(turn_id=turn_id, reason="interrupted", interrupted_by=aborted_by)
+    return attrs.evolve(
+        ended,
+        started_at=int(began_at),
+        completed_at=int(now),
+        duration_ms=int((now - began_at) * 1000),
+    )

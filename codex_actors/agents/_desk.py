@@ -32,6 +32,8 @@ class Work:
     op: UserTurn
     entries: tuple[Entry, ...]
     """The input, as the history will hold it."""
+    shell: str | None = None
+    """A command of the user's: it is run, and no model is asked."""
     task_id: TaskId | None = None
 
 
@@ -66,6 +68,8 @@ class Desk:
     """Whether a turn runs or waits to be run."""
     begun: bool = False
     """Whether the agent has lived before; then its thread is on disk."""
+    shells: dict[trio.CancelScope, str | None] = attrs.field(factory=dict)
+    """Commands of the user's that run, and who has asked for their end."""
     withdrawn: dict[str, str] = attrs.field(factory=dict)
     """Turns that were interrupted before they began, and by whom."""
     tokens: TokenUsageInfo = TokenUsageInfo()
@@ -118,3 +122,6 @@ class Desk:
         self.withdrawn |= {work.turn_id: by for work in self._queue}
         if self.run is not None:
             self.run.post(Interrupted(by))
+        for scope in self.shells:
+            self.shells[scope] = by
+            scope.cancel(reason=f"interrupted by {by}")

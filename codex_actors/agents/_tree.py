@@ -30,6 +30,7 @@ from ..protocol import (
     Op,
     Overrides,
     OverrideSettings,
+    RunUserShellCommand,
     Settings,
     Steer,
     Submission,
@@ -213,6 +214,8 @@ class AgentTree:
                 if overrides.sandbox_policy is not None:
                     check_sandbox(overrides.sandbox_policy)
             case InjectItems(()):
+                raise EmptyInput
+            case RunUserShellCommand(command) if not command.strip():
                 raise EmptyInput
             case _:
                 pass

@@ -84,6 +84,7 @@ from ._ops import OtherInput as OtherInput
 from ._ops import Overrides as Overrides
 from ._ops import OverrideSettings as OverrideSettings
 from ._ops import Refused as Refused
+from ._ops import RunUserShellCommand as RunUserShellCommand
 from ._ops import Shutdown as Shutdown
 from ._ops import Steer as Steer
 from ._ops import Submission as Submission

@@ -90,6 +90,13 @@ class InjectItems:
 
 
 @attrs.frozen
+class RunUserShellCommand:
+    """Run a command of the user's, outside of any sandbox; the model is told how it went."""
+
+    command: str
+
+
+@attrs.frozen
 class Interrupt:
     """End the running turn; the agent lives on."""
 
@@ -109,7 +116,16 @@ class UnknownOp:
     fields: Fields
 
 
-Op: TypeAlias = UserTurn | Steer | OverrideSettings | InjectItems | Interrupt | Shutdown | UnknownOp
+Op: TypeAlias = (
+    UserTurn
+    | Steer
+    | OverrideSettings
+    | InjectItems
+    | RunUserShellCommand
+    | Interrupt
+    | Shutdown
+    | UnknownOp
+)
 
 
 @attrs.frozen
