@@ -91,12 +91,9 @@ def context_updates(
         rules.append(_permissions(now, texts))
     if now.developer_instructions and before.developer_instructions != now.developer_instructions:
         rules.append(now.developer_instructions)
-    old = _facts(before)
-    changed = {key: value for key, value in _facts(now).items() if old[key] != value}
-    moved = _filesystem(now) if _filesystem(before) != _filesystem(now) else ""
     parts = list(_guide_updates(before.guides, now.guides, texts))
-    if changed or moved:
-        parts.append(_environment(changed, moved))
+    if _scene(before) != _scene(now):
+        parts.append(_environment(_changed_facts(before, now), _filesystem(now)))
     told = (developer_message(*rules),) if rules else ()
     return (*told, _user(*parts)) if parts else told
 
@@ -147,6 +144,18 @@ def _facts(of: Surroundings) -> dict[str, str]:
         "current_date": of.current_date,
         "timezone": of.timezone,
     }
+
+
+def _scene(of: Surroundings) -> tuple[Mapping[str, str], str]:
+    return _facts(of), _filesystem(of)
+
+
+def _changed_facts(before: Surroundings, now: Surroundings) -> dict[str, str]:
+    """What the reference says anew: the place only if it changed, the rest in any case."""
+    facts = _facts(now)
+    if (before.cwd, before.shell) != (now.cwd, now.shell):
+        return facts
+    return {key: facts[key] for key in ("current_date", "timezone")}
 
 
 def _filesystem(of: Surroundings) -> str:

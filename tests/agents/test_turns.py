@@ -349,7 +349,7 @@ async def test_changed_settings_are_told_and_stay(tmp_path: Path) -> None:
     assert "<model_switch>" in switch.text
     assert isinstance(moved, Message)
     assert "<cwd>/</cwd>" in moved.text
-    assert "<shell>" not in moved.text
+    assert "<permissions" not in switch.text
     assert model.items(2)[-1] == user_message("three")
     assert isinstance(model.items(2)[-2], Message)
 

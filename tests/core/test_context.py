@@ -134,7 +134,7 @@ def test_guides_that_changed_are_told_whole(
 ) -> None:
     here, there = attrs.evolve(HERE, guides=before), attrs.evolve(HERE, guides=now)
     moved = attrs.evolve(there, cwd="/v")
-    env = environment("<cwd>/v</cwd>").content
+    env = environment("<cwd>/v</cwd>", *FACTS[1:]).content
 
     assert context_updates(here, there, TEXTS) == (Message(role="user", content=(expected,)),)
     assert context_updates(here, moved, TEXTS) == (Message(role="user", content=(expected, *env)),)
@@ -173,8 +173,9 @@ SWITCHED = "<model_switch>\nyou are new here\n</model_switch>"
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"cwd": "/v"}, (environment("<cwd>/v</cwd>"),)),
-        ({"shell": "zsh"}, (environment("<shell>zsh</shell>"),)),
+        ({"cwd": "/v"}, (environment("<cwd>/v</cwd>", *FACTS[1:]),)),
+        ({"shell": "zsh"}, (environment(FACTS[0], "<shell>zsh</shell>", *FACTS[2:]),)),
+        ({"timezone": "Asia/Tokyo"}, (environment(FACTS[2], "<timezone>Asia/Tokyo</timezone>"),)),
         (
             {"timezone": "Asia/Tokyo", "current_date": "2026-11-22"},
             (
@@ -191,7 +192,7 @@ SWITCHED = "<model_switch>\nyou are new here\n</model_switch>"
         ({"sandbox_policy": ReadOnly(network_access=True)}, (developer_message(RULES),)),
         (
             {"sandbox_policy": DangerFullAccess()},
-            (developer_message(MOVED), environment(full_access("/w"))),
+            (developer_message(MOVED), environment(*FACTS[2:], full_access("/w"))),
         ),
         ({"developer_instructions": "be brief"}, (developer_message("be brief"),)),
         (
@@ -203,7 +204,7 @@ SWITCHED = "<model_switch>\nyou are new here\n</model_switch>"
             },
             (
                 developer_message(SWITCHED, MOVED, "be brief"),
-                environment("<cwd>/v</cwd>", full_access("/v")),
+                environment("<cwd>/v</cwd>", *FACTS[1:], full_access("/v")),
             ),
         ),
         ({}, ()),
@@ -255,12 +256,19 @@ def said_to_user(messages: tuple[Message, ...]) -> str:
     return "".join(m.text for m in messages if m.role == "user")
 
 
+def to_be_told(before: Surroundings, now: Surroundings) -> tuple[str, ...]:
+    changed = {field for field in FIELDS if getattr(before, field) != getattr(now, field)}
+    if changed & {"cwd", "shell"}:
+        return FIELDS
+    confined = [isinstance(s.sandbox_policy, ReadOnly) for s in (before, now)]
+    return FIELDS[2:] if changed or confined[0] != confined[1] else ()
+
+
 def check_updates(update: Update, before: Surroundings, now: Surroundings) -> None:
     messages = update(before, now, TEXTS)
-    changed = {f: getattr(now, f) for f in FIELDS if getattr(before, f) != getattr(now, f)}
     rules = "".join(m.text for m in messages if m.role == "developer")
 
-    assert changed == facts(messages)
+    assert facts(messages) == {field: getattr(now, field) for field in to_be_told(before, now)}
     roles = [m.role for m in messages]
     assert roles in ([], ["developer"], ["user"], ["developer", "user"])
     assert ("<model_switch>" in rules) == (before.model != now.model)
