@@ -67,8 +67,7 @@ def doctor_command(argv: Sequence[str]) -> int:
     options = doctor_parser().parse_args(argv)
     where = survey(os.environ, os.getcwd(), options.config)
     findings = trio.run(examine, where)
-    for line in _as_json(findings) if options.json else _as_text(findings):
-        print(line)
+    print("\n".join(_as_json(findings) if options.json else _as_text(findings)))
     return int(any(finding.state == "broken" for finding in findings))
 
 
