@@ -67,7 +67,8 @@ def doctor_command(argv: Sequence[str]) -> int:
     options = doctor_parser().parse_args(argv)
     where = survey(os.environ, os.getcwd(), options.config)
     findings = trio.run(examine, where)
-    print("\n".join(_as_json(findings) if options.json else _as_text(findings)))
+    lines = _as_json(findings) if options.json else _as_text(findings)
+    print("".join(f"{line}\n" for line in lines), end="")
     return int(any(finding.state == "broken" for finding in findings))
 
 
