@@ -245,7 +245,7 @@ async def open_supervisor(
     them. Either way they are gone when the block is.
 
     Args:
-        name: The first step of the children's paths. Inside an actor, pass
+        name: The first step of the children's paths; none if empty. Inside an actor, pass
             ``mailbox.myself.path`` to continue its path.
         limit: How often each child may be restarted.
         strategy: Who is restarted together with a child that crashed.
@@ -258,7 +258,7 @@ async def open_supervisor(
     Cancellation:
         Cancels the children, and waits until they are gone.
     """
-    path = name if name.startswith("/") else f"/{name}"
+    path = name if not name or name.startswith("/") else f"/{name}"
     leaving: BaseException | None = None
     try:
         async with trio.open_nursery() as nursery:

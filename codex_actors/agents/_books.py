@@ -16,7 +16,7 @@ from ..protocol import (
     TextInput,
     UserInput,
 )
-from ..rollout import AgentEdge, Journal, JournalError, open_journal, time_stamp
+from ..rollout import AgentEdge, Journal, JournalError, open_journal, open_lock, time_stamp
 from ._desk import Desk
 from ._feed import TaskFeed
 from ._hub import Hub
@@ -50,8 +50,10 @@ class Books:
 
         Raises:
             JournalError: if the disk refuses.
+            ThreadBusy: if another program is at work on the tree.
         """
         if self._journal is None:
+            await self._stack.enter_async_context(open_lock(self.home, desk.thread_id))
             opening = open_journal(self.home, desk.thread_id, now=self.services.now)
             self._journal = await self._stack.enter_async_context(opening)
             await self.settle_all(TaskInterrupted("restart"))

@@ -61,7 +61,7 @@ async def open_agents(
         recorder = await stack.enter_async_context(open_recorder(home, now=services.now))
         broadcast = await stack.enter_async_context(open_broadcast[Event]())
         books = await stack.enter_async_context(_open_books(home, Hub(broadcast), services))
-        supervisor = await stack.enter_async_context(open_supervisor("root"))
+        supervisor = await stack.enter_async_context(open_supervisor(""))
         yield AgentTree(
             settings=settings,
             services=services,

@@ -42,6 +42,7 @@ from ..protocol import (
     UserTurn,
     Verdict,
 )
+from ..rollout import RolloutStore
 from ._agent import AgentWorld, agent
 from ._books import Books
 from ._desk import Desk, Envelope, Work
@@ -89,6 +90,7 @@ class AgentTree:
             RootExists: if the tree has its root.
             SandboxUnavailable: if its commands cannot be confined as they should be.
             ThreadNotFound: if ``spec.resume`` names no thread.
+            ThreadBusy: if another program is at work on that thread.
             JournalError: if the disk refuses to hold the journal.
 
         Cancellation: no agent was started.
@@ -99,7 +101,9 @@ class AgentTree:
         if spec.instructions is not None:
             settings = attrs.evolve(settings, developer_instructions=spec.instructions)
         check_sandbox(settings.sandbox_policy)
-        thread_id = ThreadId(spec.resume or self.services.new_id())
+        if spec.resume is not None:  # before anything is written in the name of the thread
+            await RolloutStore(settings.home).find(spec.resume)
+        thread_id = ThreadId(self.services.new_id() if spec.resume is None else spec.resume)
         desk = Desk(path=ROOT, thread_id=thread_id, settings=settings)
         return await self._start(desk, spec)
 

@@ -45,6 +45,11 @@ def journal_path(home: str, root: str) -> str:
     return os.path.join(home, TREES, f"{root}.jsonl")
 
 
+def lock_path(home: str, root: str) -> str:
+    """The file whose lock is the right to write the tree with this root thread."""
+    return os.path.join(home, TREES, f"{root}.lock")
+
+
 def time_stamp(now: float) -> str:
     """Unix seconds as lines have them: ``YYYY-MM-DDThh:mm:ss.mmmZ``, UTC."""
     seconds, micros = divmod(round(now * 1_000_000), 1_000_000)

@@ -282,3 +282,34 @@ async def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
         ended = await finish(process)
 
     assert "Traceback" not in ended.stderr
+
+
+async def test_a_thread_that_is_being_worked_on_is_not_resumed(tmp_path: Path) -> None:
+    steps = [
+        [{"call": "exec_command", "args": {"cmd": "touch started; sleep 1000"}}],
+        [{"say": "x"}],
+    ]
+    async with open_server(steps) as server:
+        place = Place.below(tmp_path, server.base_url)
+        first = place.start("exec", "--json", *FULL, "go")
+        await poll((place.work / "started").exists)
+        second = await place.run("exec", *FULL, "resume", "--last", "me too")
+        first.send_signal(INTERRUPT)
+        ended = await finish(first)
+
+    assert 1 == second.status
+    assert f"is being worked on by process {first.pid}" in second.stderr
+    assert 1 == ended.status
+    kinds = [line["payload"].get("type") for line in place.lines()]
+    assert (1, 1) == (kinds.count("function_call_output"), kinds.count("turn_aborted"))
+
+
+@pytest.mark.parametrize("name", ["../../../escaped", "/tmp/escaped", "a/b", "x y", "nobody"])
+async def test_a_resume_that_fails_writes_nothing(tmp_path: Path, name: str) -> None:
+    place = Place.below(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    ended = await place.run("exec", *FULL, "resume", name, "go")
+
+    assert 1 == ended.status
+    assert repr(name) in ended.stderr
+    assert before == sorted(tmp_path.rglob("*"))
