@@ -51,9 +51,10 @@ class SseDecoder:
     _after_return: bool = attrs.field(default=False, init=False)
     _at_start: bool = attrs.field(default=True, init=False)
     _failure: str | None = attrs.field(default=None, init=False)
-    _head: bytes = attrs.field(default=b"event: message", init=False)
-    """The first line of the last event, and its name: text comes in long runs of one kind."""
-    _name: bytes = attrs.field(default=b"message", init=False)
+    _opening: bytes = attrs.field(default=b"\r", init=False)  # which never comes here
+    """How the last event began, up to its data: text comes in long runs of one kind."""
+    _name: bytes = attrs.field(default=b"", init=False)
+    """The name of that event."""
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Return the events completed by ``data``; ``b""`` is not end of file.
@@ -66,23 +67,34 @@ class SseDecoder:
             raise SseError(self._failure)
         if self._after_return or _RETURN in data:
             data = self._with_newlines(data)
+        if data.startswith(self._opening) and (events := self._run(data)):
+            return events
         events = self._parse(self._blocks(data))
         if self._failure is not None and not events:
             raise SseError(self._failure)
         return events
 
+    def _run(self, data: bytes) -> list[ServerSentEvent]:
+        """Return the events of a piece that is nothing but whole ones of the last kind."""
+        if self._pending or data[-2:] != b"\n\n" or len(data) > self.max_event_bytes:
+            return []
+        opening, name = self._opening, self._name
+        events: list[ServerSentEvent] = []
+        for line in data[len(opening) : -2].split(b"\n\n" + opening):
+            if _NEWLINE in line:
+                return []
+            events.append((name, line))
+        return events
+
     def _parse(self, blocks: list[bytes]) -> list[ServerSentEvent]:
         events: list[ServerSentEvent] = []
-        known, name = self._head, self._name
         for block in blocks:
             head, _, data = block.partition(b"\ndata: ")
-            if head == known and data and _NEWLINE not in data:
-                events.append((name, data))
+            if head[:7] == b"event: " and data and _NEWLINE not in head and _NEWLINE not in data:
+                self._opening, self._name = head + b"\ndata: ", head[7:] or b"message"
+                events.append((self._name, data))
             elif (event := _parse_lines(block)) is not None:
                 events.append(event)
-                if head[:7] == b"event: " and _NEWLINE not in head:
-                    known, name = head, head[7:] or b"message"
-        self._head, self._name = known, name
         return events
 
     def _with_newlines(self, data: bytes) -> bytes:

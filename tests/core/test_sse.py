@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from codex_actors.core._sse import ServerSentEvent, SseDecoder, SseError
@@ -139,6 +139,36 @@ def by_the_book(stream: bytes) -> list[ServerSentEvent]:
 @given(cuts())
 def test_agrees_with_the_book(pieces: list[bytes]) -> None:
     assert (by_the_book(b"".join(pieces)), False) == decoded(SseDecoder(), pieces)
+
+
+WHOLE = st.sampled_from(
+    [
+        b"event: a\ndata: 1\n\n",
+        b"event: a\ndata: 22\n\n",
+        b"event: a\ndata: \n\n",
+        b"event: a\ndata: 1\ndata: 2\n\n",
+        b"event: a\ndata: 1\n\n\n",
+        b"event: a\ndata: 1\nevent: b\n\n",
+        b"event: b\ndata: 1\n\n",
+        b"event: \ndata: 1\n\n",
+        b"data: 1\n\n",
+        b"event: a\ndata: 1",
+    ]
+)
+RUNS = st.lists(st.lists(WHOLE, min_size=1, max_size=3).map(b"".join), max_size=6)
+
+
+@given(RUNS)
+def test_runs_of_whole_events_agree_with_the_book(pieces: list[bytes]) -> None:
+    assert (by_the_book(b"".join(pieces)), False) == decoded(SseDecoder(), pieces)
+
+
+@example([b"event: a\ndata: 1\n\n", b"event: a\ndata: 22\n\n"], 16)
+@given(RUNS, st.integers(10, 60))
+def test_runs_may_be_cut_anywhere(pieces: list[bytes], limit: int) -> None:
+    whole = decoded(SseDecoder(max_event_bytes=limit), [b"".join(pieces)])
+
+    assert whole == decoded(SseDecoder(max_event_bytes=limit), pieces)
 
 
 class Forgetful:
