@@ -109,7 +109,7 @@ async def check_leftovers(where: Surroundings) -> Finding:
     named = [f"{left.identity.pid} ({join(left.argv)})" for left in found]
     pids = " ".join(str(left.identity.pid) for left in found)
     return Finding(
-        "leftovers", "note", f"killed programs left running: {', '.join(named)}", f"kill {pids}"
+        "leftovers", "note", f"killed programs left running: {', '.join(named)}", f"kill -9 {pids}"
     )
 
 

@@ -178,5 +178,5 @@ def _describe(leftover: Leftover) -> str:
     pid = leftover.identity.pid
     return (
         f"process {pid} is still running: {join(leftover.argv)}; a program that was killed"
-        f" started it, and `kill {pid}` ends it"
+        f" started it, and `kill -9 {pid}` ends it"
     )

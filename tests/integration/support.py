@@ -147,4 +147,18 @@ def processes_with(marker: str) -> list[int]:
     return [pid for pid in found if pid != os.getpid()]
 
 
+def processes_of(home: Path) -> list[int]:
+    """Pids of all living processes that were started with a home directory, or for it."""
+    setting = f"CODEX_ACTORS_HOME={home}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            # What has ended, and was not waited for, has no environment any more.
+            if setting in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
 INTERRUPT, TERMINATE = signal.SIGINT, signal.SIGTERM

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_actors.sandbox import kill_leftovers
 from tests.integration.support import (
     FULL,
     INTERRUPT,
@@ -16,6 +17,7 @@ from tests.integration.support import (
     finish,
     open_server,
     poll,
+    processes_of,
     processes_with,
     serve_bytes,
 )
@@ -241,19 +243,24 @@ async def test_what_kill_9_left_behind_is_reported_by_the_next_start(tmp_path: P
     async with open_server(sleeping(marker)) as server:
         place = Place.below(tmp_path, server.base_url)
         process = place.start("exec", "--json", *FULL, "go")
-        await poll(lambda: processes_with(f"daemon-{marker}"))
-        process.kill()
-        killed = await finish(process)
-        left = processes_with(f"daemon-{marker}")
-        thread = killed.events[0]["thread_id"]
-        ended = await place.run("exec", *FULL, "resume", thread, "go on")
-        for pid in left + processes_with(f"child-{marker}") + processes_with("sleep 1000"):
-            os.kill(pid, 9)
+        try:
+            await poll(lambda: processes_with(f"daemon-{marker}"))
+            process.kill()
+            killed = await finish(process)
+            left = processes_with(f"daemon-{marker}")
+            thread = killed.events[0]["thread_id"]
+            ended = await place.run("exec", *FULL, "resume", thread, "go on")
+        finally:
+            process.kill()
+            process.wait()
+            survivors = await kill_leftovers(place.home / "processes")
 
+    assert () == survivors
+    assert [] == processes_of(place.home)
     assert left
     assert ended.status == 0, ended.stderr
     assert f"daemon-{marker}" in ended.stderr
-    assert str(left[0]) in ended.stderr
+    assert f"`kill -9 {left[0]}` ends it" in ended.stderr
     kinds = [line["payload"].get("type") for line in place.lines()]
     assert kinds.count("turn_aborted") == 1
     assert kinds.index("turn_aborted") < kinds.index("task_complete")
