@@ -100,7 +100,7 @@ def _finished(block: Block) -> Lines:
             return _ran(item)
         case Stopped(item, spent_seconds):
             told = f"  ended with the program after {seconds(spent_seconds)}"
-            return [_line(("■ ", "yellow"), (headline(asked(item)), ""), (told, "dim"))]
+            return [_line(("■ ", "yellow"), (_head(item), ""), (told, "dim"))]
         case Patched():
             return _patched(block)
         case Planned(steps):
@@ -212,21 +212,21 @@ def _running(running: Running, now: float, width: int) -> Iterator[RenderableTyp
 def _what(running: Running) -> str:
     match running.item:
         case CommandItem() as item:
-            return clean(shorten(headline(asked(item))))
+            return clean(_head(item))
         case FileChangeItem(changes=changes):
             return clean(f"patch {' '.join(sorted(changes))}")
+
+
+def _head(item: CommandItem) -> str:
+    return shorten(headline(asked(item)))
 
 
 def _ran(item: CommandItem) -> Lines:
     took = _took(item.duration)
     if item.status == "completed":
-        return [
-            _line(
-                ("✓ ", "green"), (headline(asked(item)), ""), (f"  {took}" if took else "", "dim")
-            )
-        ]
+        return [_line(("✓ ", "green"), (_head(item), ""), (f"  {took}" if took else "", "dim"))]
     how = ", ".join(filter(None, (failure(item), took)))
-    head = _line(("✗ ", "red"), (headline(asked(item)), ""), (f"  {how}", "red"))
+    head = _line(("✗ ", "red"), (_head(item), ""), (f"  {how}", "red"))
     return [head, *_output(excerpt("\n".join(tidy(item.aggregated_output or ""))))]
 
 

@@ -31,8 +31,7 @@ class Screen:
     """Draws on a terminal. Its methods may be called in any thread."""
 
     def __init__(self, terminal: TextIO) -> None:
-        self._fd = terminal.fileno()
-        self._encoding = terminal.encoding
+        self._terminal = terminal
         self._console = Console(
             file=io.StringIO(), force_terminal=True, legacy_windows=False, theme=THEME
         )
@@ -71,7 +70,7 @@ class Screen:
 
     def _measure(self) -> tuple[int, int]:
         try:
-            width, height = os.get_terminal_size(self._fd)
+            width, height = os.get_terminal_size(self._terminal.fileno())
         except OSError:
             width, height = 0, 0
         # Terminals that do not know their size say that it is nothing.
@@ -101,9 +100,9 @@ class Screen:
         return captured.get()
 
     def _write(self, text: str) -> None:
-        data = memoryview(text.encode(self._encoding, "replace"))
+        data = memoryview(text.encode(self._terminal.encoding, "replace"))
         try:
             while data and not self._gone:
-                data = data[os.write(self._fd, data) :]
+                data = data[os.write(self._terminal.fileno(), data) :]
         except OSError:
             self._gone = True  # nobody is looking any more; the work goes on

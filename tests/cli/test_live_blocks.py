@@ -115,6 +115,7 @@ def ansi_of(what: RenderableType, width: int = 40) -> str:
             Ran(command(status="failed", exit_code=2, duration=2, aggregated_output="a\r\nb\n")),
             "✗ make  exit code 2, 2.0 s\n  a\n  b",
         ),
+        (Ran(command("x" * 501)), "✓ " + "x" * 500 + "(1 more characters)"),
         (Ran(command(status="declined")), "✗ make  declined"),
         (Stopped(command(), 70), "■ make  ended with the program after 1 min 10 s"),
         (

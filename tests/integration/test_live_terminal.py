@@ -180,7 +180,7 @@ class Tmux:
     def open(self, command: Sequence[str], cwd: Path, env: dict[str, str]) -> None:
         setting = [f"{name}={value}" for name, value in env.items()]
         line = shlex.join(["env", "-u", "NO_COLOR", *setting, *command])
-        script = f'{line}; echo "status: $?"; exec sleep 1000'
+        script = f'{line}; echo "ended with $?"; exec sleep 1000'
         self.tell("new-session", "-d", "-x", "100", "-y", "30", "-c", str(cwd), script)
 
     def screen(self) -> str:
@@ -217,7 +217,7 @@ def program(place: Place, *arguments: str) -> tuple[list[str], Path, dict[str, s
 async def test_the_demo_can_be_read_afterwards(tmp_path: Path, tmux: Tmux) -> None:
     command = [sys.executable, demo.__file__]
     tmux.open(command, ROOT, {"TERM": "screen-256color", "PYTHONPATH": str(ROOT)})
-    await poll(lambda: "status: " in tmux.screen())
+    await poll(lambda: "ended with " in tmux.screen())
 
     log = tmux.log()
     expected = [
@@ -229,7 +229,7 @@ async def test_the_demo_can_be_read_afterwards(tmp_path: Path, tmux: Tmux) -> No
         "✓ update tally.py",
         '  +    return f"{minutes // 60:02d}:{minutes % 60:02d}"',
         "Mended: show in tally.py:12 took minutes modulo 100 instead of 60. All 3 tests pass.",
-        "status: 0",
+        "ended with 0",
     ]
     places = [log.index(line) for line in expected]
     assert sorted(places) == places
@@ -246,13 +246,13 @@ async def test_what_is_going_on_is_below_the_log_until_it_is_interrupted(
         await poll(lambda: "running echo began; exec sleep 1000 1 s" in tmux.screen())
         running = tmux.screen().rstrip().split("\n")
         tmux.tell("send-keys", "C-c")
-        await poll(lambda: "status: " in tmux.screen())
+        await poll(lambda: "ended with " in tmux.screen())
 
     assert running[-3][2:].startswith("echo began; exec sleep 1000  ")
     assert "  began" == running[-2]
     assert running[-1][2:].startswith("running echo began; exec sleep 1000 ")
     lines = tmux.log().rstrip().split("\n")
-    assert ["✗ echo began; exec sleep 1000  exit code", "  began", "■ interrupted by user", "status: 1"] == [
+    assert ["✗ echo began; exec sleep 1000  exit code", "  began", "■ interrupted by user", "ended with 1"] == [
         lines[-4][:40], *lines[-3:]
     ]  # fmt: skip
     assert ("1", "1") == tmux.state()
@@ -272,7 +272,7 @@ async def test_a_terminal_may_change_its_size(tmp_path: Path, tmux: Tmux) -> Non
             tmux.tell("resize-window", "-x", str(width))
             await poll(lambda: tmux.screen().count("running for i in 1 2 3") == 1)
         (place.work / "go").touch()
-        await poll(lambda: "status: " in tmux.screen())
+        await poll(lambda: "ended with " in tmux.screen())
 
     log = tmux.log()
     assert not set("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") & set(log)
