@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from ._errors import SettingsError, find_nearest, list_choices
+from ._features import ELSEWHERE, FEATURES
 from ._table import Table
 
 
@@ -17,10 +18,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _USED = _words("""
-    approval_policy developer_instructions features model model_auto_compact_token_limit
+    approval_policy developer_instructions features history model model_auto_compact_token_limit
     model_context_window model_instructions_file model_provider model_providers
     model_reasoning_effort model_reasoning_summary model_verbosity models openai_base_url
-    oss_provider profile project_doc_fallback_filenames project_doc_max_bytes
+    notify oss_provider profile project_doc_fallback_filenames project_doc_max_bytes
     project_root_markers projects
     sandbox_mode sandbox_workspace_write service_tier shell_environment_policy
     show_raw_agent_reasoning tool_output_token_limit
@@ -91,6 +92,7 @@ _INERT = ("auth", "aws")
 def find_unknown(root: Table) -> Iterator[SettingsError]:
     """A complaint about every key that nobody knows. All tables must have been read before."""
     yield from _unknown(root, (*_USED, *_IGNORED))
+    yield from _unknown_features(root.table("features"))
     for key, known in _TABLES.items():
         yield from _unknown(root.table(key), known)
     for name, provider in root.tables("model_providers").items():
@@ -107,6 +109,13 @@ def find_inert(root: Table) -> Iterator[SettingsError]:
         for key in _INERT:
             if name != "scripted" and key in provider.values:
                 yield provider.refuse(key, "is not supported; requests go out without it")
+
+
+def _unknown_features(table: Table) -> Iterator[SettingsError]:
+    for name in table.values:
+        if name not in FEATURES and name not in ELSEWHERE:
+            nearest = find_nearest(name, FEATURES) or find_nearest(name, ELSEWHERE)
+            yield table.refuse(name, f"unknown feature, expected {list_choices(FEATURES)}", nearest)
 
 
 def _unknown(table: Table, known: Collection[str]) -> Iterator[SettingsError]:

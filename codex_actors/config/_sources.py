@@ -47,10 +47,12 @@ def read_sources(sources: Sources, environ: Mapping[str, str]) -> Table:
         SettingsError: a file cannot be read, is no TOML, or is not there; or an override
             is none.
     """
+    overrides = parse_overrides(sources.overrides, base=sources.cwd)
+    _refuse_profile_overrides(overrides, sources)
     flags = {key: value for key, value in sources.flags.items() if value is not None}
     layers = [
         *_read_files(sources),
-        *parse_overrides(sources.overrides, base=sources.cwd),
+        *overrides,
         Layer("command line", flags, sources.cwd),
     ]
     return lay_layers(layers, environ)
@@ -113,3 +115,15 @@ def _refuse_old_profiles(layer: Layer, sources: Sources) -> None:
             source=layer.place(("profiles", sources.profile)),
             key=f"profiles.{sources.profile}",
         )
+
+
+def _refuse_profile_overrides(layers: Sequence[Layer], sources: Sources) -> None:
+    for layer in layers:
+        if "profile" in layer.values:
+            name = layer.values["profile"]
+            raise SettingsError(
+                f"is not a setting any more; write --profile {name}, which lays"
+                f" {sources.home}/{name}{_SUFFIX} over config.toml",
+                source=layer.name,
+                key="profile",
+            )

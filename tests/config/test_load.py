@@ -219,10 +219,10 @@ def test_the_rest(tmp_path: Path) -> None:
             project_doc_fallback_filenames = ["X"]
             project_root_markers = []
             [features]
-            a = true
-            b = false
-            c = { enabled = true, more = 1 }
-            d = { more = 1 }
+            apply_patch = true
+            update_plan = false
+            multi_agent = { enabled = true, more = 1 }
+            goals = { more = 1 }
             [projects."/p/"]
             trust_level = "untrusted"
             [projects."/q"]
@@ -240,7 +240,7 @@ def test_the_rest(tmp_path: Path) -> None:
         found.features, found.environment, found.guides,
     ) == (
         "priority", "none", "high", "Be brief.", True, 5,
-        {"a": True, "b": False, "c": True}, {"X": "1"},
+        {"apply_patch": True, "update_plan": False, "multi_agent": True}, {"X": "1"},
         GuideRules(
             max_bytes=7, fallback_names=("X",), root_markers=(),
             trust={"/p": False, "/q": True},
@@ -333,6 +333,24 @@ def test_no_secret_is_in_the_repr(tmp_path: Path) -> None:
     assert "hush" not in repr(found)
 
 
+def test_unknown_features_are_warnings(tmp_path: Path) -> None:
+    toml = """
+        [features]
+        aply_patch = true
+        worktreez = true
+        multi_agent = true
+    """
+    known = "unknown feature, expected one of 'apply_patch', 'update_plan'"
+
+    assert (
+        f"{tmp_path}/config.toml:3: features.aply_patch: {known}; did you mean 'apply_patch'?",
+        f"{tmp_path}/config.toml:4: features.worktreez: {known}; did you mean 'worktrees'?",
+        f"-c: features.zzzz: {known}",
+    ) == load(tmp_path, "features.zzzz=true", toml=toml).warnings
+    with pytest.raises(SettingsError, match="unknown feature"):
+        load(tmp_path, "features.zzzz=true", strict=True)
+
+
 def test_unknown_keys_are_warnings(tmp_path: Path) -> None:
     toml = """
         modle = "x"
@@ -419,6 +437,10 @@ def test_profiles_of_the_old_kind_are_sent_to_their_files(tmp_path: Path) -> Non
         f"{tmp_path}/config.toml:1: profiles.p: has no effect; move it to {tmp_path}/p.config.toml"
     )
     assert settings(tmp_path, toml="[profiles.q]", profile="p").model.slug
+    assert refusal(tmp_path, "profile=p") == (
+        "-c: profile: is not a setting any more; write --profile p, which lays"
+        f" {tmp_path}/p.config.toml over config.toml"
+    )
 
 
 def test_a_file_that_leads_nowhere_but_to_itself(tmp_path: Path) -> None:
