@@ -25,6 +25,9 @@ _USAGE: Final = TokenUsage(
 )
 
 
+_POSITION: Final = re.compile(r" \(byte (\d+)\)$")
+
+
 @attrs.frozen
 class Expectation:
     """What the output of an earlier call must look like."""
@@ -91,20 +94,33 @@ def parse_script(data: bytes) -> Script:
     try:
         return read_script(decode_json(data))
     except BadJson as error:
-        raise InvalidScript(f"the script is not JSON: {error}") from error
+        raise InvalidScript(f"the script is not JSON: {_explain(error, data)}") from error
+
+
+def _explain(error: BadJson, data: bytes) -> str:
+    """Return what is wrong with the text, and in which line, if that is known."""
+    reason = str(error.__cause__).removeprefix("JSON is malformed: ")
+    place = _POSITION.search(reason)
+    if place is None:
+        return reason[:1].lower() + reason[1:]
+    line = data.count(b"\n", 0, int(place[1])) + 1
+    return f"{reason[: place.start()]} in line {line}"
 
 
 async def load_script(path: str) -> Script:
     """Read the script file at ``path``.
 
     Raises:
-        InvalidScript: if it cannot be read, or is none.
+        InvalidScript: if it cannot be read, or is none; the message names the file.
     """
     try:
         data = await trio.Path(path).read_bytes()
     except OSError as error:
         raise InvalidScript(f"the script {path!r} cannot be read: {error.strerror}") from error
-    return parse_script(data)
+    try:
+        return parse_script(data)
+    except InvalidScript as error:
+        raise InvalidScript(f"the script {path!r} cannot be played: {error}") from error
 
 
 def read_script(value: Any) -> Script:

@@ -217,6 +217,25 @@ class TestFiles:
             await load_script(str(tmp_path / "none"))
 
     @pytest.mark.parametrize(
+        ("data", "reason"),
+        [
+            (b"[5]", "steps[0] is an object, not 5"),
+            (b"", "the script is not JSON: input data was truncated"),
+            (b"[\n[}]", "the script is not JSON: invalid character in line 2"),
+        ],
+    )
+    async def test_a_file_that_is_no_script_is_named(
+        self, tmp_path: Path, data: bytes, reason: str
+    ) -> None:
+        path = tmp_path / "play.json"
+        path.write_bytes(data)
+
+        with pytest.raises(InvalidScript) as caught:
+            await load_script(str(path))
+
+        assert f"the script {str(path)!r} cannot be played: {reason}" == str(caught.value)
+
+    @pytest.mark.parametrize(
         ("text", "message"),
         [
             ("{", "is not JSON"),
