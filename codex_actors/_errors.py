@@ -52,6 +52,7 @@ what to do about it, is in docs/reference/errors.md.
     │   └── UnknownTask             rollout._errors
     ├── RolloutError                rollout._errors
     │   ├── EmptyRollout            rollout._errors
+    │   ├── ThreadBusy              rollout._lock
     │   ├── ThreadNotFound          rollout._errors
     │   ├── ThreadNotRecorded       rollout._errors
     │   └── UnreadableRollout       rollout._errors

@@ -6,6 +6,8 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Protocol
 
@@ -48,7 +50,31 @@ def test_what_you_may_implement_is_in_one_place() -> None:
 
 
 def test_the_first_program_needs_few_names() -> None:
-    names = [n for n in vars(codex_actors) if not n.startswith("_")]
-    classes = [n for n in names if not inspect.ismodule(getattr(codex_actors, n))]
+    names = [n for n in dir(codex_actors) if not n.startswith("_")]
+    public = [n for n in names if not inspect.ismodule(getattr(codex_actors, n))]
 
-    assert 15 <= len(classes) <= 30
+    assert 15 <= len(public) <= 30
+
+
+def test_type_checkers_see_the_names_that_are_loaded_late() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text("utf-8"))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    assert seen == codex_actors._HOMES
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        codex_actors.nothing_like_it  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("package", "stranger"), [("core", "trio"), ("protocol", "trio"), ("actors", "httpx")]
+)
+def test_layers_can_be_had_without_those_above(package: str, stranger: str) -> None:
+    program = f"import sys, codex_actors.{package}; sys.exit({stranger!r} in sys.modules)"
+
+    assert 0 == subprocess.run([sys.executable, "-c", program]).returncode

@@ -9,6 +9,7 @@ from ._errors import SandboxUnavailable as SandboxUnavailable
 from ._handle import AgentHandle as AgentHandle
 from ._ids import new_uuid7 as new_uuid7
 from ._leftovers import report_leftovers as report_leftovers
+from ._overrides import check_sandbox as check_sandbox
 from ._scope import open_agents as open_agents
 from ._services import AgentServices as AgentServices
 from ._spec import AgentSpec as AgentSpec

@@ -16,7 +16,15 @@ from ..protocol import (
     TextInput,
     UserInput,
 )
-from ..rollout import AgentEdge, Journal, JournalError, open_journal, open_lock, time_stamp
+from ..rollout import (
+    AgentEdge,
+    Journal,
+    JournalError,
+    RolloutStore,
+    open_journal,
+    open_lock,
+    time_stamp,
+)
 from ._desk import Desk
 from ._feed import TaskFeed
 from ._hub import Hub
@@ -43,7 +51,7 @@ class Books:
         assert self._journal is not None, "an agent was there before the root"
         return self._journal
 
-    async def enter(self, desk: Desk) -> None:
+    async def enter(self, desk: Desk, *, resumed: bool = False) -> None:
         """Write down that an agent is made. With the root, the journal is opened.
 
         Tasks that an earlier process left behind end as interrupted by the restart.
@@ -51,7 +59,11 @@ class Books:
         Raises:
             JournalError: if the disk refuses.
             ThreadBusy: if another program is at work on the tree.
+            ThreadNotFound: if it is to be resumed, and there is no such thread; then
+                nothing is written.
         """
+        if resumed:
+            await RolloutStore(desk.settings.home).find(desk.thread_id)
         if self._journal is None:
             await self._stack.enter_async_context(open_lock(self.home, desk.thread_id))
             opening = open_journal(self.home, desk.thread_id, now=self.services.now)

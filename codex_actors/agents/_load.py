@@ -191,5 +191,5 @@ def _end_cut_off_turn(thread: Thread, items: Sequence[Item], turn_id: str) -> No
             continue  # of a kind that no tool of ours answers; requests fill it in
         output = ToolOutput(call_id=call.call_id, output="aborted", kind=call.kind, ok=False)
         thread.record(Entry(output), turn_id)
-    thread.record(Entry(core.aborted_marker(thread.texts)), turn_id)
+    thread.record(Entry(core.aborted_marker(thread.texts, cut_off=True)), turn_id)
     thread.announce(TurnAborted(turn_id=turn_id, reason="interrupted", interrupted_by="restart"))

@@ -24,6 +24,7 @@ def read_context_texts() -> ContextTexts:
         },
         model_switched=read_prompt("model_switched"),
         aborted=read_prompt("aborted"),
+        cut_off=read_prompt("cut_off"),
         guides_replaced=read_prompt("guides_replaced"),
         guides_withdrawn=read_prompt("guides_withdrawn"),
     )

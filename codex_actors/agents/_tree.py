@@ -42,7 +42,6 @@ from ..protocol import (
     UserTurn,
     Verdict,
 )
-from ..rollout import RolloutStore
 from ._agent import AgentWorld, agent
 from ._books import Books
 from ._desk import Desk, Envelope, Work
@@ -101,8 +100,6 @@ class AgentTree:
         if spec.instructions is not None:
             settings = attrs.evolve(settings, developer_instructions=spec.instructions)
         check_sandbox(settings.sandbox_policy)
-        if spec.resume is not None:  # before anything is written in the name of the thread
-            await RolloutStore(settings.home).find(spec.resume)
         thread_id = ThreadId(self.services.new_id() if spec.resume is None else spec.resume)
         desk = Desk(path=ROOT, thread_id=thread_id, settings=settings)
         return await self._start(desk, spec)
@@ -164,7 +161,7 @@ class AgentTree:
         )
         self._desks[desk.thread_id] = desk
         try:
-            await self._books.enter(desk)
+            await self._books.enter(desk, resumed=spec.resume is not None)
             self._refs[desk.thread_id] = await self._supervisor.start(child)
         except BaseException:
             del self._desks[desk.thread_id]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import attrs
 import trio
 
+from ..agents import check_sandbox
 from ..config import Loaded
 from ..protocol import EventMsg
 from ..rollout import find_latest
@@ -18,7 +21,7 @@ from ._config_flags import find_directory, load
 from ._errors import UsageError
 from ._exec_parser import ExecOptions, parse
 from ._exec_run import Job, run_exec
-from ._human import HumanLog
+from ._human import HumanLog, clean
 from ._local_model import with_local_server
 from ._log import open_log
 from ._thread_events import ThreadEvents
@@ -37,7 +40,9 @@ def exec_command(argv: Sequence[str]) -> int:
     options = parse(argv)
     cwd = find_directory(options.config)
     loaded = _load(options, cwd)
+    check_sandbox(loaded.settings.sandbox_policy)
     _check_repository(options, cwd)
+    _check_files(options)
     show, draw = _shower(options)
     job = Job(
         options=options,
@@ -57,7 +62,29 @@ def exec_command(argv: Sequence[str]) -> int:
 def _load(options: ExecOptions, cwd: str) -> Loaded:
     loaded = load(with_local_server(options.config, os.environ), cwd, os.environ)
     settings = attrs.evolve(loaded.settings, ephemeral=options.ephemeral)
-    return attrs.evolve(loaded, settings=settings)
+    if settings.approval_policy == "never":
+        return attrs.evolve(loaded, settings=settings)
+    warning = (
+        f"approval_policy is {settings.approval_policy!r}, but this version cannot ask anybody:"
+        " it is taken for 'never', and commands run without a question"
+    )
+    settings = attrs.evolve(settings, approval_policy="never")
+    return attrs.evolve(loaded, settings=settings, warnings=(*loaded.warnings, warning))
+
+
+def _check_files(options: ExecOptions) -> None:
+    """Find out before the turn is paid for whether its files are there."""
+    for path in options.images:
+        if not os.path.isfile(path):
+            raise UsageError(f"there is no picture {path!r}; give the path of a file with -i")
+    if options.output_last_message is not None:
+        try:
+            with open(options.output_last_message, "a", encoding="utf-8"):
+                pass
+        except OSError as exc:
+            raise UsageError(
+                f"{exc.filename!r} cannot be written: {exc.strerror}; give another file with -o"
+            ) from exc
 
 
 def _check_repository(options: ExecOptions, cwd: str) -> None:
@@ -110,16 +137,22 @@ def _schema(options: ExecOptions) -> Any:
         return None
     try:
         with open(options.output_schema, encoding="utf-8") as file:
-            return json.load(file)
-    except (OSError, ValueError) as exc:
+            schema = json.load(file)
+    except (OSError, ValueError, RecursionError) as exc:
         raise UsageError(
             f"{options.output_schema!r} is no JSON schema that can be read: {exc}"
         ) from exc
+    if not isinstance(schema, dict):
+        raise UsageError(f"{options.output_schema!r} holds no JSON schema; write an object")
+    return schema
 
 
 def _shower(options: ExecOptions) -> _Shower:
     if options.json:
         events = ThreadEvents()
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # JSON is UTF-8 under any locale, and \\udcff in it is how JSON spells that byte.
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
         def show(msg: EventMsg) -> None:
             for line in events.lines(msg):
@@ -131,8 +164,13 @@ def _shower(options: ExecOptions) -> _Shower:
 
         view = LiveView(sys.stderr)
         return view.tell, view.run
-    log = HumanLog(lambda line: print(line, file=sys.stderr, flush=True), _colored(options))
-    return log.tell, None
+    return HumanLog(_log_line, _colored(options)).tell, None
+
+
+def _log_line(line: str) -> None:
+    """Write a line to the log. The work does not depend on whether anybody can read it."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _is_live(options: ExecOptions) -> bool:
@@ -149,9 +187,9 @@ def _colored(options: ExecOptions) -> bool:
 
 def _hand_over(options: ExecOptions, message: str | None) -> None:
     """Give the last message to whoever wants it."""
+    both_seen = sys.stdout.isatty() and sys.stderr.isatty()
+    if message is not None and not options.json and not both_seen:
+        print("\n".join(map(clean, message.split("\n"))) if sys.stdout.isatty() else message)
     if options.output_last_message is not None:
         with open(options.output_last_message, "w", encoding="utf-8") as file:
             file.write(message or "")
-    both_seen = sys.stdout.isatty() and sys.stderr.isatty()
-    if message is not None and not options.json and not both_seen:
-        print(message)

@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
-from pathlib import Path
 from typing import Any, Final, final
 
 import attrs
@@ -36,10 +35,9 @@ from ._notify import Notice, notify
 from ._quote import join
 
 FAILED: Final = 1
-INTERRUPTED_TWICE: Final = 130
-"""Exit status after a second Ctrl-C: 128 and the signal's number, as shells say it."""
-TERMINATED: Final = 143
-"""Exit status after SIGTERM, in the same way."""
+ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end the program in order: somebody asks for it, or its terminal is gone. The
+exit status is 128 and the signal's number then, as shells say it; as after a second Ctrl-C."""
 
 
 @final
@@ -64,7 +62,7 @@ async def run_exec(job: Job) -> tuple[int, str | None]:
     """Run one agent to the end of its task.
 
     Ctrl-C ends the turn in order; a second one ends the program at once, but for what is
-    left running. SIGTERM shuts down in order.
+    left running. SIGTERM and SIGHUP shut down in order.
 
     Returns:
         The exit status and the agent's last message.
@@ -74,7 +72,7 @@ async def run_exec(job: Job) -> tuple[int, str | None]:
     """
     run = _Run(job)
     async with trio.open_nursery() as nursery:
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        with trio.open_signal_receiver(signal.SIGINT, *ENDINGS) as signals:
             nursery.start_soon(run.watch, signals, nursery)
             if job.draw is not None:
                 nursery.start_soon(job.draw)
@@ -133,8 +131,8 @@ class _Run:
             self._job.show(WarningRaised(problem))
 
     def _input(self) -> tuple[UserInput, ...]:
-        pictures = (str(Path(path).absolute()) for path in self._job.options.images)
-        return (*map(LocalImageInput, pictures), TextInput(self._job.prompt))
+        pictures = map(LocalImageInput, self._job.options.images)
+        return (*pictures, TextInput(self._job.prompt))
 
     async def _follow(
         self,
@@ -160,15 +158,16 @@ class _Run:
         if isinstance(record.outcome, TaskCompleted):
             self.message = record.outcome.message
             self.status = 0
-        if signal.SIGTERM in self._signals:
-            self.status = TERMINATED
+        for number in ENDINGS:
+            if number in self._signals:
+                self.status = 128 + number
 
     async def watch(self, signals: AsyncIterable[int], nursery: trio.Nursery) -> None:
         """Obey the signals that a person or a supervisor of the program sends."""
         async for number in signals:
             self._signals.append(number)
             if self._root is None or self._signals.count(signal.SIGINT) > 1:
-                self.status = INTERRUPTED_TWICE if number == signal.SIGINT else TERMINATED
+                self.status = 128 + number
                 nursery.cancel_scope.cancel(reason="asked to stop at once")
                 return
             nursery.start_soon(self._root.interrupt)

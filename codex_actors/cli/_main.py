@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from typing import Final
@@ -18,6 +19,7 @@ _GC_THRESHOLDS: Final = (100_000, 50, 1000)
 def main(argv: list[str] | None = None) -> None:
     """Run the program `codex-actors`, and exit."""
     gc.set_threshold(*_GC_THRESHOLDS)
+    _let_all_characters_pass()
     try:
         status = run_command(sys.argv[1:] if argv is None else argv)
     except Exception as exc:  # noqa: BLE001 - the outermost edge: what is ours is said in one line
@@ -25,6 +27,12 @@ def main(argv: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         status = 130
     _leave(status)
+
+
+def _let_all_characters_pass() -> None:
+    """A character that a terminal cannot show is no reason to stop an agent."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _leave(status: int) -> None:
@@ -39,6 +47,8 @@ def _leave(status: int) -> None:
 def _report(exc: BaseException) -> int:
     while isinstance(exc, BaseExceptionGroup) and len(exc.exceptions) == 1:
         exc = exc.exceptions[0]
+    if isinstance(exc, BrokenPipeError):
+        return 1  # who read our output has had enough of it
     if isinstance(exc, CodexActorsError | OSError):
         print(f"error: {exc}", file=sys.stderr)
         return 1

@@ -16,7 +16,9 @@ from ._catalogue import (
 )
 from ._environment import build_environment, read_environment_policy
 from ._guides import read_guide_rules
+from ._notify import read_notify
 from ._permissions import read_approval_policy, read_sandbox_policy
+from ._prompt_history import read_prompt_history
 from ._providers import LOCAL_MODELS, choose_provider, read_providers, resolve_headers
 from ._table import Table
 
@@ -42,6 +44,8 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
         service_tier=_read_service_tier(root),
         developer_instructions=root.string("developer_instructions"),
         guides=read_guide_rules(root),
+        notify=read_notify(root),
+        prompt_history=read_prompt_history(root),
         features=_read_features(root),
         models=models,
         tool_output_token_limit=root.integer("tool_output_token_limit"),

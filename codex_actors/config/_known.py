@@ -39,13 +39,13 @@ _IGNORED = _words("""
     experimental_realtime_ws_startup_context experimental_thread_store
     experimental_thread_store_endpoint experimental_use_unified_exec_tool feedback
     file_opener forced_chatgpt_workspace_id forced_login_method ghost_snapshot goals
-    hide_agent_reasoning history hooks include_apps_instructions
+    hide_agent_reasoning hooks include_apps_instructions
     include_collaboration_mode_instructions include_environment_context
     include_permissions_instructions instructions js_repl_node_module_dirs
     js_repl_node_path log_dir marketplaces mcp_enterprise_managed_auth
     mcp_oauth_callback_port mcp_oauth_callback_url mcp_oauth_credentials_store
     mcp_optional_startup_grace_ms mcp_servers memories model_auto_compact_token_limit_scope
-    model_catalog_json model_post_turn_compact_threshold_percent notice notify orchestrator
+    model_catalog_json model_post_turn_compact_threshold_percent notice orchestrator
     otel permissions personality plan_mode_reasoning_effort plugins
     profiles realtime responses_api_metadata review_model skills sqlite_home
     suppress_unstable_features_warning thread_unload_delay_secs tool_suggest tools tui
@@ -74,6 +74,7 @@ _MODEL = _words("""
 """)
 
 _TABLES: Mapping[str, Collection[str]] = {
+    "history": ("persistence", "max_bytes"),
     "sandbox_workspace_write": (
         _words("writable_roots network_access exclude_tmpdir_env_var exclude_slash_tmp")
     ),

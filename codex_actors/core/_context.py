@@ -63,6 +63,7 @@ class ContextTexts:
     """By approval policy; ``granular`` for all policies that are no word."""
     model_switched: str
     aborted: str
+    cut_off: str
     guides_replaced: str
     """Comes before guides that take the place of others."""
     guides_withdrawn: str
@@ -109,9 +110,15 @@ def find_guides(items: Iterable[Item], texts: ContextTexts) -> Guides | None:
     return found
 
 
-def aborted_marker(texts: ContextTexts) -> Message:
-    """Return what the model finds in its history after an interrupted turn."""
-    return _user(f"<turn_aborted>\n{texts.aborted}\n</turn_aborted>")
+def aborted_marker(texts: ContextTexts, *, cut_off: bool = False) -> Message:
+    """Return what the model finds in its history after an interrupted turn.
+
+    Args:
+        texts: The words.
+        cut_off: Whether nobody wanted it: the program died in the middle of the turn.
+    """
+    why = texts.cut_off if cut_off else texts.aborted
+    return _user(f"<turn_aborted>\n{why}\n</turn_aborted>")
 
 
 def _policies(of: Surroundings) -> tuple[SandboxPolicy, ApprovalPolicy]:

@@ -44,6 +44,7 @@ TEXTS = ContextTexts(
     },
     model_switched="you are new here",
     aborted="the user stopped you",
+    cut_off="the program died",
     guides_replaced="forget the others",
     guides_withdrawn="forget them all",
 )
