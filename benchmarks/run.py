@@ -20,7 +20,7 @@ async def measure() -> list[Row]:
     with open_server() as base_url:
         async with open_raw(base_url) as raw:
             return [
-                await plain_turn(raw),
+                *await plain_turn(raw),
                 await tool_turn(raw),
                 *decoding(),
                 *await long_history(raw),
