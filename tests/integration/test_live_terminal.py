@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -174,7 +174,7 @@ class Tmux:
     socket: str
 
     def tell(self, *words: str) -> str:
-        command = ["tmux", "-L", self.socket, "-f", "/dev/null", *words]
+        command = ["tmux", "-S", self.socket, "-f", "/dev/null", *words]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def open(self, command: Sequence[str], cwd: Path, env: dict[str, str]) -> None:
@@ -196,16 +196,15 @@ class Tmux:
         return tuple(self.tell("display", "-p", "#{cursor_flag} #{wrap_flag}").split())
 
 
-NUMBERS = itertools.count()
-
-
 @pytest.fixture
 def tmux() -> Iterator[Tmux]:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed; it is the terminal of this test")
-    made = Tmux(f"codex-actors-{os.getpid()}-{next(NUMBERS)}")
-    yield made
-    subprocess.run(["tmux", "-L", made.socket, "kill-server"], check=False, capture_output=True)
+    # Paths of sockets are short.
+    with tempfile.TemporaryDirectory(prefix="tmux-") as folder:
+        made = Tmux(f"{folder}/socket")
+        yield made
+        subprocess.run(["tmux", "-S", made.socket, "kill-server"], check=False, capture_output=True)
 
 
 def program(place: Place, *arguments: str) -> tuple[list[str], Path, dict[str, str]]:
