@@ -114,9 +114,9 @@ def _read_stdin(options: ExecOptions) -> str:
     if sys.stdin.isatty():
         if options.prompt is not None:
             return ""
-        print("Type the prompt, and end it with Ctrl-D.", file=sys.stderr)
+        _log_line("Type the prompt, and end it with Ctrl-D.")
     elif options.prompt is not None:
-        print("Reading additional input from stdin...", file=sys.stderr)
+        _log_line("Reading additional input from stdin...")
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
@@ -151,7 +151,7 @@ def _shower(options: ExecOptions) -> _Shower:
     if options.json:
         events = ThreadEvents()
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # JSON is UTF-8 under any locale, and \\udcff in it is how JSON spells that byte.
+            # JSON is UTF-8 under any locale; a stray byte of a path goes as JSON spells it.
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
         def show(msg: EventMsg) -> None:

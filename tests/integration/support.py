@@ -76,7 +76,8 @@ request_max_retries = 1
             "cwd": self.work,
             "env": environment | more.pop("env", {}),
         } | more
-        return subprocess.Popen([sys.executable, "-m", "codex_actors", *arguments], **options)
+        program = options.pop("program", [sys.executable, "-m", "codex_actors"])
+        return subprocess.Popen([*program, *arguments], **options)
 
     async def run(self, *arguments: str, **more: Any) -> Ended:
         """Run the program to its end, within a minute."""
@@ -161,4 +162,4 @@ def processes_of(home: Path) -> list[int]:
     return found
 
 
-INTERRUPT, TERMINATE = signal.SIGINT, signal.SIGTERM
+INTERRUPT, TERMINATE, HANG_UP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
+import sys
 from pathlib import Path
 
 import pytest
+import trio
 
 from codex_actors.sandbox import kill_leftovers
 from tests.integration.support import (
     FULL,
+    HANG_UP,
     INTERRUPT,
     TERMINATE,
     Place,
@@ -213,7 +217,8 @@ def sleeping(marker: str) -> list[list[dict[str, object]]]:
 
 
 @pytest.mark.parametrize(
-    ("signals", "status"), [([INTERRUPT], 1), ([TERMINATE], 143), ([INTERRUPT, INTERRUPT], 130)]
+    ("signals", "status"),
+    [([INTERRUPT], 1), ([TERMINATE], 143), ([HANG_UP], 129), ([INTERRUPT, INTERRUPT], 130)],
 )
 async def test_signals_end_the_program_in_order_and_leave_no_process(
     tmp_path: Path, signals: list[int], status: int
@@ -320,3 +325,63 @@ async def test_a_resume_that_fails_writes_nothing(tmp_path: Path, name: str) -> 
     assert 1 == ended.status
     assert repr(name) in ended.stderr
     assert before == sorted(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "/no/such/folder/file"], "give another file with -o"),
+        (["-o", "."], "give another file with -o"),
+        (["-i", "none.png"], "there is no picture 'none.png'"),
+        (["--output-schema", "list.json"], "holds no JSON schema"),
+    ],
+)
+async def test_files_are_looked_at_before_the_turn_is_paid_for(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    place = Place.below(tmp_path)
+    (place.work / "list.json").write_text("[1]", "utf-8")
+    ended = await place.run("exec", *FULL, *arguments, "go")
+
+    assert (1, "") == (ended.status, ended.stdout)
+    assert message in ended.stderr
+    assert [] == place.rollouts()
+
+
+async def test_a_policy_that_cannot_be_kept_is_said_and_the_model_is_told_the_truth(
+    tmp_path: Path,
+) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        ended = await place.run("exec", *FULL, "-c", "approval_policy=untrusted", "go")
+
+    assert 0 == ended.status
+    assert "approval_policy is 'untrusted', but this version cannot ask anybody" in ended.stderr
+    [context] = [line["payload"] for line in place.lines() if line["type"] == "turn_context"]
+    assert "never" == context["approval_policy"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+async def test_a_standard_stream_may_be_missing(tmp_path: Path, closed: str) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        command = shlex.join([sys.executable, "-m", "codex_actors", "exec", *FULL, "go"])
+        ended = await place.run("-c", f"{command} {closed}", program=["bash"])
+
+    assert 0 == ended.status
+    assert "Traceback" not in ended.stderr
+    assert "task_complete" == place.lines()[-1]["payload"]["type"]
+    if ">&-" not in closed.replace("2>&-", ""):
+        assert "done\n" == ended.stdout
+
+
+async def test_an_interrupt_while_the_program_loads_is_silent(tmp_path: Path) -> None:
+    place = Place.below(tmp_path)
+    for moment in range(1, 8):
+        process = place.start("exec", *FULL, "go")
+        await trio.sleep(moment * 0.04)
+        process.send_signal(INTERRUPT)
+        ended = await finish(process)
+
+        assert "Traceback" not in ended.stderr
+        assert ended.status in (-INTERRUPT, 1, 130)
