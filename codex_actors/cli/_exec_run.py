@@ -62,7 +62,8 @@ async def run_exec(job: Job) -> tuple[int, str | None]:
     """Run one agent to the end of its task.
 
     Ctrl-C ends the turn in order; a second one ends the program at once, but for what is
-    left running. SIGTERM and SIGHUP shut down in order.
+    left running; so does SIGQUIT. SIGTERM shuts down in order, and SIGHUP does unless it is
+    ignored, as `nohup` has it.
 
     Returns:
         The exit status and the agent's last message.
@@ -72,7 +73,7 @@ async def run_exec(job: Job) -> tuple[int, str | None]:
     """
     run = _Run(job)
     async with trio.open_nursery() as nursery:
-        with trio.open_signal_receiver(signal.SIGINT, *ENDINGS) as signals:
+        with trio.open_signal_receiver(*_heeded()) as signals:
             nursery.start_soon(run.watch, signals, nursery)
             if job.draw is not None:
                 nursery.start_soon(job.draw)
@@ -96,10 +97,11 @@ class _Run:
         leftovers = await report_leftovers(settings)
         async with adopt_orphans(), open_agents(settings) as tree:
             async with tree.events(math.inf) as events:
-                root = self._root = await tree.spawn(AgentSpec(resume=self._job.resume))
+                root = await tree.spawn(AgentSpec(resume=self._job.resume))
                 warnings = [*self._job.loaded.warnings, *map(_describe, leftovers)]
                 warnings += await self._remember(root)
                 task = await root.assign(self._input(), output_schema=self._job.schema)
+                self._root = root  # from here on there is a turn that an interrupt ends
                 await self._follow(events, task, warnings)
             self._conclude(record := await task.wait())
             await self._notify(record)
@@ -166,11 +168,18 @@ class _Run:
         """Obey the signals that a person or a supervisor of the program sends."""
         async for number in signals:
             self._signals.append(number)
-            if self._root is None or self._signals.count(signal.SIGINT) > 1:
+            urgent = number == signal.SIGQUIT or self._signals.count(signal.SIGINT) > 1
+            if self._root is None or urgent:
                 self.status = 128 + number
                 nursery.cancel_scope.cancel(reason="asked to stop at once")
                 return
             nursery.start_soon(self._root.interrupt)
+
+
+def _heeded() -> tuple[signal.Signals, ...]:
+    """Return the signals that may not just kill the program: its commands would live on."""
+    numbers = (signal.SIGINT, signal.SIGQUIT, *ENDINGS)
+    return tuple(n for n in numbers if n == signal.SIGINT or signal.getsignal(n) != signal.SIG_IGN)
 
 
 def _describe(leftover: Leftover) -> str:

@@ -239,7 +239,7 @@ class Answer:
         self._ended = False
         here = response.is_stream_consumed  # a mock may bring its whole body, unpacked
         self._pieces = response.aiter_bytes() if here else response.aiter_raw()
-        packed = self.headers.get("content-encoding") in _ZLIB and not here
+        packed = self.headers.get("content-encoding", "").lower() in _ZLIB and not here
         self._unpacker = zlib.decompressobj(wbits=_ANY_HEADER) if packed else None
 
     async def receive_some(self) -> bytes | None:

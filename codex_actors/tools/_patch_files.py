@@ -13,12 +13,15 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import assert_never, final
+from typing import Final, assert_never, final
 
 import attrs
 
 from .._errors import CodexActorsError
 from ..core import MoveFile, Operation, RemoveFile, WriteFile
+
+MAX_PATCHED_BYTES: Final = 32 * 1024 * 1024
+"""The largest file that a patch may touch: fitting one takes eight times its size in memory."""
 
 
 class FileTrouble(CodexActorsError):
@@ -33,11 +36,18 @@ def read_text(path: str) -> str | None:
     """Return the text of a file with its line endings as they are; None if there is no file.
 
     Raises:
-        FileTrouble: if it is no regular file, not UTF-8, or may not be read.
+        FileTrouble: if it is no regular file, too large, not UTF-8, or may not be read.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
             raise FileTrouble(f"path {path!r} is not a file", path)
+        if status.st_size > MAX_PATCHED_BYTES:
+            raise FileTrouble(
+                f"file {path!r} has {status.st_size} bytes, and {MAX_PATCHED_BYTES} is the most"
+                " that a patch may touch; change it with a command",
+                path,
+            )
         with open(path, "rb") as file:
             return file.read().decode()
     except (FileNotFoundError, NotADirectoryError):

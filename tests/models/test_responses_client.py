@@ -152,7 +152,7 @@ class TestStreams:
 
     async def test_a_compressed_body(self) -> None:
         packed = gzip.compress(delta("a") + DONE)
-        client = client_of(packed[:20], packed[20:], headers={"content-encoding": "gzip"})
+        client = client_of(packed[:20], packed[20:], headers={"content-encoding": "GZip"})
 
         assert await collect(client) == [NO_LIMITS, TextDelta("a"), ResponseCompleted("r")]
 
