@@ -16,6 +16,7 @@ from ..protocol import (
     ItemCompleted,
     ItemStarted,
     RateLimits,
+    RawItemRecorded,
     Recorded,
     RolloutPayload,
     Settings,
@@ -113,6 +114,7 @@ class Thread:
             item = limit_output(item, self.settings.model.truncation)
         encoded = self.history.append(item)
         self.keep(Recorded(item, encoded))
+        self.announce(RawItemRecorded(item))
         if isinstance(entry.shown, UserMessageItem):
             self.start_item(entry.shown, turn_id)
         if entry.shown is not None:

@@ -8,6 +8,7 @@ from typing import Final, assert_never, final
 
 import attrs
 
+from ..core import was_cut_off
 from ..protocol import (
     AgentMessageItem,
     CommandItem,
@@ -19,12 +20,14 @@ from ..protocol import (
     ItemStarted,
     OtherTurnItem,
     PlanUpdated,
+    RawItemRecorded,
     ReasoningItem,
     SessionConfigured,
     StreamBroke,
     TextInput,
     TokensCounted,
     TokenUsage,
+    ToolOutput,
     TurnAborted,
     TurnCompleted,
     TurnItem,
@@ -75,6 +78,8 @@ class HumanLog:
                 return self._item(item)
             case PlanUpdated():
                 return [line for s in msg.plan for line in _after(f"  {MARKS[s.status]}", s.step)]
+            case RawItemRecorded(ToolOutput(ok=False) as output) if not was_cut_off(output):
+                return _after(self._ink("yellow", "call failed:"), shorten(output.text))
             case WarningRaised(message):
                 return _after(self._ink("yellow", "warning:"), message)
             case StreamBroke(message, _, details):

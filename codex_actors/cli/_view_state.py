@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias, final
 
 import attrs
 
+from ..core import was_cut_off
 from ..protocol import (
     AgentMessageDelta,
     AgentMessageItem,
@@ -26,6 +27,7 @@ from ..protocol import (
     PlanStep,
     PlanUpdated,
     RateLimits,
+    RawItemRecorded,
     ReasoningDelta,
     ReasoningItem,
     ReasoningSectionBroke,
@@ -34,6 +36,7 @@ from ..protocol import (
     TextInput,
     TokensCounted,
     TokenUsage,
+    ToolOutput,
     TurnAborted,
     TurnCompleted,
     TurnItem,
@@ -186,6 +189,8 @@ def step(view: View, msg: EventMsg, now: float) -> Step:
     match msg:
         case WarningRaised(message):
             return view, (Note("warning", message),)
+        case RawItemRecorded(ToolOutput(ok=False) as output) if not was_cut_off(output):
+            return view, (Note("warning", f"call failed: {output.text}"),)
         case StreamBroke(message, _, details):
             told = f"{message} ({details})" if details else message
             broken = attrs.evolve(_silent(view), retry=message, since=now)

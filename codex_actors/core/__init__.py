@@ -89,6 +89,7 @@ from ._retry import parse_retry_delay as parse_retry_delay
 from ._shown import flat_events as flat_events
 from ._shown import is_kept as is_kept
 from ._shown import shown_as as shown_as
+from ._shown import was_cut_off as was_cut_off
 from ._sse import ServerSentEvent as ServerSentEvent
 from ._sse import SseDecoder as SseDecoder
 from ._sse import SseError as SseError

@@ -55,6 +55,7 @@ _KEPT = (
     ReasoningRecorded,
     SettingsApplied,
     TokensCounted,
+    ToolOutput,
     TurnAborted,
     TurnCompleted,
     TurnStarted,
@@ -185,3 +186,8 @@ def _patch_ended(item: FileChangeItem, event: ItemCompleted) -> PatchEnded:
 
 def _ending(progress: ItemProgress) -> Literal["completed", "failed", "declined"]:
     return "failed" if progress == "in_progress" else progress
+
+
+def was_cut_off(output: ToolOutput) -> bool:
+    """Whether the call failed only because its turn was interrupted."""
+    return output.text.startswith("aborted") or output.text.endswith("\naborted by user")

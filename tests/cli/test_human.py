@@ -25,6 +25,7 @@ from codex_actors.protocol import (
     OtherTurnItem,
     PlanStep,
     PlanUpdated,
+    RawItemRecorded,
     ReadOnly,
     ReasoningItem,
     SessionConfigured,
@@ -33,6 +34,7 @@ from codex_actors.protocol import (
     TokensCounted,
     TokenUsage,
     TokenUsageInfo,
+    ToolOutput,
     TurnAborted,
     TurnCompleted,
     TurnDiffed,
@@ -253,3 +255,15 @@ def test_colors() -> None:
         "  \x1b[32mok\x1b[0m",
     ]
     assert told(completed(ReasoningItem(id="r", summary_text=("",))), colored=True) == [""]
+
+
+def test_a_call_that_failed_is_said_unless_the_turn_was_interrupted() -> None:
+    def told(text: str) -> list[str]:
+        lines: list[str] = []
+        failed = ToolOutput(call_id="c", output=text, ok=False)
+        HumanLog(lines.append).tell(RawItemRecorded(failed))
+        return lines
+
+    assert ["call failed: unsupported call: nope"] == told("unsupported call: nope")
+    assert [] == told("aborted by user after 3.0s")
+    assert [] == told("Wall time: 2.5 seconds\naborted by user")
