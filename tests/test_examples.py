@@ -5,8 +5,11 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -96,3 +99,84 @@ def test_the_script_of_the_tutorial_is_the_one_its_programs_are_tested_with() ->
     (script,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
 
     assert (ROOT / "examples/hello.json").read_text("utf-8") == script
+
+
+def blocks(name: str, language: str) -> list[str]:
+    text = (ROOT / name).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_tool_of_the_page_is_called(tmp_path: Path) -> None:
+    page = "docs/how-to/write-a-tool.md"
+    (shown,) = blocks(page, "text")
+    (tmp_path / "tool.py").write_text("\n".join(blocks(page, "python")), "utf-8")
+    (tmp_path / "notes.txt").write_text("one\ntwo\n", "utf-8")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "play.json").write_text(
+        """[
+            [{"call": "count_lines", "args": {"path": "notes.txt"}}],
+            {"expect": [{"matches": "^(?P<n>[0-9]+ lines)$"}], "items": [{"say": "It has ${n}."}]}
+        ]""",
+        "utf-8",
+    )
+    (home / "config.toml").write_text(
+        'model_provider = "scripted"\nmodel_providers.scripted.script = "play.json"\n', "utf-8"
+    )
+    done = subprocess.run(
+        [sys.executable, "tool.py"],
+        cwd=tmp_path,
+        env=surroundings(home),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (done.stderr, done.stdout) == ("", shown)
+
+
+def free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+@contextmanager
+def running(program: str) -> Iterator[str]:
+    """Run a program, and give its first line."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline()
+        finally:
+            process.kill()
+
+
+def test_a_program_is_joined_with_a_script_that_is_served(tmp_path: Path) -> None:
+    page, port = "docs/reference/scripts.md", free_port()
+    (program,) = (p for p in blocks(page, "python") if "serve_scripted" in p)
+    (config,) = blocks(page, "toml")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text(config.replace("8765", port), "utf-8")
+    words = ("exec", "-s", "danger-full-access", "--skip-git-repo-check", "go")
+    with running(program.replace("8765", port)) as line:
+        done = subprocess.run(
+            [sys.executable, "-m", "codex_actors", *words],
+            cwd=tmp_path,
+            env=surroundings(home),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    assert f"http://127.0.0.1:{port}/v1\n" == line
+    assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
+    assert "$ uname -s" in done.stderr
