@@ -33,6 +33,8 @@ class _Block:
     turn_cpu: float
     """CPU time of the whole turn around the step, all threads."""
     sent_cpu: float
+    """CPU time of the same bytes, ready in memory and sent by hand."""
+    joined_cpu: float
     """CPU time of the same bytes, joined and sent by hand."""
 
 
@@ -54,6 +56,13 @@ async def long_history(raw: Raw) -> list[Row]:
             "ms",
             [block.turn_cpu - block.sent_cpu for block in longs],
             [block.turn_cpu - block.sent_cpu for block in shorts],
+            "",
+        ),
+        compare(
+            f"CPU beside joining and sending, {LONG:,} items to {SHORT}",
+            "ms",
+            [block.turn_cpu - block.joined_cpu for block in longs],
+            [block.turn_cpu - block.joined_cpu for block in shorts],
             "at most 1.2",
         ),
     ]
@@ -78,14 +87,16 @@ class _Filled:
 
     async def _sample(
         self, raw: Raw, pieces: Pieces, body: bytes
-    ) -> tuple[float, float, float, float]:
+    ) -> tuple[float, float, float, float, float]:
         began = time.process_time()
         await run_turn(self.agent)
         turn_cpu = time.process_time() - began
+        began = time.process_time()
         sent = await raw.send("text", body)
+        sent_cpu = time.process_time() - began
         began = time.process_time()
         await raw.send("text", pieces.join())
-        return self.watch.seconds, sent, turn_cpu, time.process_time() - began
+        return self.watch.seconds, sent, turn_cpu, sent_cpu, time.process_time() - began
 
 
 @asynccontextmanager
