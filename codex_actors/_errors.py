@@ -57,6 +57,7 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── ThreadNotRecorded       rollout._errors
     │   └── UnreadableRollout       rollout._errors
     ├── ProcessError                sandbox._errors
+    │   ├── CannotTakeNotes         sandbox._errors
     │   ├── CouldNotStart           sandbox._errors
     │   ├── NoTerminal              sandbox._errors
     │   ├── ProcessEnded            sandbox._errors

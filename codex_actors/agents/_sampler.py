@@ -15,6 +15,7 @@ from ..core import (
     SamplingDone,
     SamplingFailed,
     TurnInput,
+    is_unreadable,
     shown_as,
 )
 from ..models import ModelClient, ModelError, Prompt
@@ -27,6 +28,7 @@ from ..protocol import (
     ItemDone,
     ItemStarted,
     ModelEvent,
+    OtherItem,
     RateLimitsSeen,
     RawReasoningDelta,
     ReasoningContentDelta,
@@ -113,6 +115,13 @@ class Sampler:
             )
 
     def _finish(self, item: Item) -> None:
+        if is_unreadable(item):
+            # In the history it would spoil every later request: it can have no answer.
+            kind = item.type if isinstance(item, OtherItem) else "item"
+            self.post(
+                WarningRaised(f"the model sent a {kind!r} that cannot be read; it is dropped")
+            )
+            return
         shown = shown_as(item, self._active)
         if shown is not None and (not self._active or shown.id != self._active):
             self._start(item)

@@ -16,6 +16,7 @@ from ..actors import (
     Broadcast,
     ChildSpec,
     CloseReport,
+    Exit,
     Lagged,
     ReplyPort,
     Supervisor,
@@ -173,6 +174,9 @@ class AgentTree:
     async def assign(
         self, desk: Desk, items: tuple[UserInput, ...], overrides: Overrides, schema: Any
     ) -> Task:
+        if isinstance(self._refs[desk.thread_id].status.get(), Exit):
+            await trio.lowlevel.checkpoint()
+            raise ActorTerminated(desk.path.text)
         op = UserTurn(items=items, overrides=overrides, output_schema=schema)
         entries = await self._prepare(op)
         feed = await self._books.assign(desk, items)

@@ -9,11 +9,13 @@ from typing import Final
 import attrs
 
 from .._version import __version__
+from ..config import find_nearest
 from ._completion import completion_command, completion_parser
 from ._config_command import config_command, config_parser
 from ._doctor import doctor_command, doctor_parser
 from ._exec_command import exec_command
 from ._exec_parser import exec_parser
+from ._quote import join
 
 
 @attrs.frozen
@@ -52,8 +54,21 @@ def run_command(argv: Sequence[str]) -> int:
     if argv and argv[0] in COMMANDS:
         return COMMANDS[argv[0]].run(argv[1:])
     parser = program_parser()
+    if argv and not argv[0].startswith("-"):
+        parser.error(_no_command(argv))
     parser.parse_args(argv)
     return parser.error(f"the first word is a command: {', '.join(COMMANDS)}")
+
+
+def _no_command(argv: Sequence[str]) -> str:
+    """Say which command was perhaps meant: a word of its own may be misspelled, else a prompt."""
+    word = argv[0]
+    meant = find_nearest(word, COMMANDS) if len(word.split()) == 1 else None
+    hint = join([meant, *argv[1:]] if meant else ["exec", *argv])
+    return (
+        f"the first word is a command ({', '.join(COMMANDS)}), not {word!r}; did you mean:"
+        f" codex-actors {hint}"
+    )
 
 
 def program_parser() -> argparse.ArgumentParser:

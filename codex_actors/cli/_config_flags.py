@@ -111,12 +111,22 @@ def find_directory(flags: ConfigFlags) -> str:
     """Return the absolute path of the directory to work in.
 
     Raises:
-        UsageError: if there is no such directory.
+        UsageError: if there is no such directory, or the working directory was deleted.
     """
-    directory = os.path.abspath(flags.directory or os.getcwd())
+    directory = _absolute(flags.directory or os.curdir)
     if not os.path.isdir(directory):
         raise UsageError(f"there is no directory {directory!r}; give another one with -C")
     return directory
+
+
+def _absolute(directory: str) -> str:
+    try:
+        return os.path.abspath(directory)
+    except FileNotFoundError as exc:
+        raise UsageError(
+            "the working directory has been deleted; change to another one, or give one with an"
+            " absolute path, as in -C /home"
+        ) from exc
 
 
 def load(flags: ConfigFlags, cwd: str, environ: Mapping[str, str]) -> Loaded:

@@ -14,6 +14,7 @@ import trio
 
 from .._version import __version__
 from ..config import Loaded, SettingsError, find_home, load_settings
+from ._config_flags import ConfigFlags, find_directory
 from ._doctor_finding import Check, Finding, Surroundings
 from ._doctor_home import (
     check_auth,
@@ -65,7 +66,7 @@ def doctor_command(argv: Sequence[str]) -> int:
         SystemExit: if the words are wrong, or ask for help.
     """
     options = doctor_parser().parse_args(argv)
-    where = survey(os.environ, os.getcwd(), options.config)
+    where = survey(os.environ, find_directory(ConfigFlags()), options.config)
     findings = trio.run(examine, where)
     lines = _as_json(findings) if options.json else _as_text(findings)
     print("".join(f"{line}\n" for line in lines), end="")

@@ -97,7 +97,7 @@ def _add_options(run: argparse.ArgumentParser) -> None:
     add("--ephemeral", action="store_true", help="write nothing to the home directory")
     add("--json", "--experimental-json", action="store_true", help="print events as JSON lines")
     add("-o", "--output-last-message", metavar="FILE", help="write the last message to a file")
-    add("--output-schema", metavar="FILE", help="JSON schema that the last message must satisfy")
+    add("--output-schema", metavar="FILE", help="JSON schema to ask the last message to fit")
     add("--color", choices=("always", "never", "auto"), default="auto", help="colours in the log")
     add("--log-level", choices=LEVELS, help="how much goes to log/codex-actors.log")
 

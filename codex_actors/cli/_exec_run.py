@@ -51,7 +51,7 @@ class Job:
     resume: str | None = None
     """Id of the thread to go on with."""
     schema: Any = None
-    """JSON schema that the last message must satisfy."""
+    """JSON schema that the provider is asked to keep the last message to."""
     show: Callable[[EventMsg], None]
     """Prints an event, if it is worth it."""
     draw: Callable[[], Awaitable[None]] | None = None

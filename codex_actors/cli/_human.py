@@ -91,11 +91,10 @@ class HumanLog:
                 self._usage = info.total_token_usage
                 return []
             case TurnAborted():
-                return [
-                    self._ink("yellow", f"interrupted by {clean(msg.interrupted_by or 'user')}")
-                ]
+                by = clean(msg.interrupted_by or "user")
+                return [self._ink("yellow", f"interrupted by {by}"), self._spent(msg)]
             case TurnCompleted():
-                return [self._ink("dim", _summary(self._usage, msg.duration_ms))]
+                return [self._spent(msg)]
             case _:
                 return []
 
@@ -145,6 +144,9 @@ class HumanLog:
             f"{self._ink('green', kind_of(change))} {clean(path)}"
             for path, change in sorted(item.changes.items())
         ]
+
+    def _spent(self, msg: TurnAborted | TurnCompleted) -> str:
+        return self._ink("dim", _summary(self._usage, msg.duration_ms))
 
     def _ink(self, style: str, text: str) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colored and text else text

@@ -225,7 +225,8 @@ def _heard(view: View, msg: EventMsg, now: float) -> Step:
         case ErrorOccurred(message):
             return view, (Note("error", message),)
         case TurnAborted():
-            return _turn_ended(view, Note("interrupted", msg.interrupted_by or "user"))
+            note = Note("interrupted", msg.interrupted_by or "user")
+            return _turn_ended(view, note, Summary(view.usage, msg.duration_ms))
         case TurnCompleted():
             return _turn_ended(view, Summary(view.usage, msg.duration_ms))
         case _:
@@ -287,8 +288,8 @@ def _planned(view: View) -> tuple[Block, ...]:
     return (Planned(view.plan),) if view.plan else ()
 
 
-def _turn_ended(view: View, last: Block) -> Step:
-    blocks = (*_unsaid(view), *_planned(view), last)
+def _turn_ended(view: View, *last: Block) -> Step:
+    blocks = (*_unsaid(view), *_planned(view), *last)
     return attrs.evolve(_silent(view), phase="ending", plan=()), blocks
 
 

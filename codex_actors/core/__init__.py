@@ -35,6 +35,7 @@ from ._effects import StartTool as StartTool
 from ._effects import StopSampling as StopSampling
 from ._effects import WaitRetry as WaitRetry
 from ._history import is_contextual as is_contextual
+from ._history import is_unreadable as is_unreadable
 from ._history import is_user_turn as is_user_turn
 from ._history import normalize as normalize
 from ._history import rollback as rollback

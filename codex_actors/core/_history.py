@@ -37,6 +37,11 @@ _CONTEXTUAL: Final = (
     ),
 )
 
+# Calls and outputs that could be read are no `OtherItem`.
+_UNREADABLE: Final = frozenset(
+    {"", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"}
+)
+
 
 def normalize(items: Iterable[Item]) -> tuple[Item, ...]:
     """The items as a model may be sent them.
@@ -65,6 +70,11 @@ def unanswered(items: Iterable[Item]) -> tuple[Item, ...]:
         for index, item in enumerate(history)
         if index not in answered and _asks(item) is not None
     )
+
+
+def is_unreadable(item: Item) -> bool:
+    """Whether a model's item lacks what is needed to keep it: its type, or a call its id."""
+    return isinstance(item, OtherItem) and item.type in _UNREADABLE
 
 
 def is_user_turn(item: Item) -> bool:

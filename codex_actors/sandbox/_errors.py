@@ -53,6 +53,19 @@ class CouldNotStart(ProcessError):
 
 
 @final
+class CannotTakeNotes(ProcessError):
+    """What runs cannot be noted for whoever would look for it if this program were killed."""
+
+    def __init__(self, directory: str, reason: str) -> None:
+        super().__init__(
+            f"running processes cannot be noted in {directory!r}: {reason}; make it a directory"
+            " that can be written, or let it be created"
+        )
+        self.directory = directory
+        self.reason = reason
+
+
+@final
 class ProcessesClosed(ProcessError):
     """The scope that would own the process has been left."""
 

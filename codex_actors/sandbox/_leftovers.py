@@ -21,6 +21,7 @@ from typing import Any, Final, final
 import attrs
 import trio
 
+from ._errors import CannotTakeNotes
 from ._family import Family
 from ._killing import Survivor, kill_all
 from ._table import Identity, boot_id, read_argv, read_row, read_table
@@ -94,10 +95,13 @@ async def open_record(directory: Path, scope: str) -> Record:
     """Write the record of a scope before anything is started in it.
 
     Raises:
-        OSError: if the directory or the file cannot be written.
+        CannotTakeNotes: if the directory or the file cannot be written.
     """
     record = Record(directory / f"{scope}{_SUFFIX}")
-    await trio.to_thread.run_sync(_create, record.path, scope)
+    try:
+        await trio.to_thread.run_sync(_create, record.path, scope)
+    except OSError as error:
+        raise CannotTakeNotes(str(directory), error.strerror or str(error)) from error
     return record
 
 

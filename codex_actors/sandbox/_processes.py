@@ -195,7 +195,7 @@ async def open_processes(*, records: Path | None = None) -> AsyncGenerator[Proce
             Made if it does not exist.
 
     Raises:
-        OSError: if the note cannot be written.
+        CannotTakeNotes: if the note cannot be written.
         ProcessesCrashed: if serving a process failed, as when a sink raises.
 
     Cancellation: the killing is shielded and takes seven seconds at most. What

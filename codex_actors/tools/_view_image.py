@@ -49,7 +49,17 @@ async def load_image(path: str, *, detail: str | None = None) -> InputImage | st
 
 
 def _read(path: str) -> bytes | str:
-    status = os.stat(path)
+    # Opened first and looked at then, so that it cannot be swapped for a pipe in between;
+    # without blocking, so that a pipe that nobody writes to is not waited for.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return _read_open(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_open(path: str, descriptor: int) -> bytes | str:
+    status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         return f"image path {path!r} is not a file"
     if status.st_size > MAX_IMAGE_BYTES:
@@ -57,7 +67,7 @@ def _read(path: str) -> bytes | str:
             f"unable to process image {path!r}: it has {status.st_size} bytes, and"
             f" {MAX_IMAGE_BYTES} is the most that can be sent; make it smaller"
         )
-    with open(path, "rb") as file:
+    with open(descriptor, "rb", closefd=False) as file:
         return file.read(MAX_IMAGE_BYTES)
 
 

@@ -496,3 +496,25 @@ async def test_a_cancelled_agent_is_shut_down(tmp_path: Path) -> None:
             await trio.lowlevel.checkpoint()
 
     assert root.status.get() == "shutdown"
+
+
+async def test_a_call_that_cannot_be_read_is_dropped_and_said(tmp_path: Path) -> None:
+    odd = {"type": "function_call", "name": "hi", "call_id": 0, "arguments": "{}"}
+    event = {"type": "response.output_item.done", "item": odd}
+    model = remember([{"event": event}, {"say": "ok"}], [{"say": "next"}])
+    async with open_tree(tmp_path, model) as tree:
+        root = await tree.spawn()
+        task = await root.assign("go")
+        msgs = await collect(task.events())
+        await (await root.assign("again")).wait()
+
+    assert "'function_call' that cannot be read" in str(msgs)
+    assert b"call_id" not in b"".join(model.prompts[1].input)
+
+
+async def test_a_handle_says_so_when_its_tree_has_ended(tmp_path: Path) -> None:
+    async with open_tree(tmp_path, remember([{"say": "ok"}])) as tree:
+        root = await tree.spawn()
+
+    with pytest.raises(ActorTerminated, match="/root"):
+        await root.assign("too late")
