@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from codex_actors.cli._config_command import as_text, config_command
+from codex_actors.cli._errors import UsageError
 from codex_actors.config import Entry, Explained, SettingsError
 
 
@@ -69,3 +70,15 @@ def test_there_is_nothing_else_to_do(capsys: pytest.CaptureFixture[str]) -> None
 
     assert caught.value.code == 2
     assert "invalid choice: 'set'" in capsys.readouterr().err
+
+
+def test_a_working_directory_that_was_deleted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = home / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    for words in (["show"], ["show", "-C", "below"]):
+        with pytest.raises(UsageError, match="the working directory has been deleted; change to"):
+            config_command(words)
+    assert config_command(["show", "-C", str(home)]) == 0

@@ -123,7 +123,7 @@ def test_the_words_that_the_typescript_sdk_uses() -> None:
     ("argv", "message"),
     [
         ([], "the following arguments are required: COMMAND"),
-        (["fly"], "invalid choice: 'fly'"),
+        (["fly"], "not 'fly'; did you mean: codex-actors exec fly"),
         (["--", "exec", "hi"], "exec"),
         (["exec", "--nope"], "unrecognized arguments: --nope"),
         (["exec", "--js", "hi"], "unrecognized arguments: --js"),

@@ -131,10 +131,13 @@ def command(words: tuple[str, ...] = ("bash", "-lc", "make"), **fields: Any) -> 
         (StreamBroke("again 1/2", None, "cut"), ["warning: again 1/2 (cut)"]),
         (StreamBroke("again 1/2"), ["warning: again 1/2"]),
         (ErrorOccurred("full"), ["error: full"]),
-        (TurnAborted(turn_id="t", reason="interrupted"), ["interrupted by user"]),
+        (
+            TurnAborted(turn_id="t", reason="interrupted", duration_ms=1500),
+            ["interrupted by user", "tokens: 0 in, 0 out, 1.5 s"],
+        ),
         (
             TurnAborted(turn_id="t", reason="interrupted", interrupted_by="/root"),
-            ["interrupted by /root"],
+            ["interrupted by /root", "tokens: 0 in, 0 out"],
         ),
         (TurnCompleted(turn_id="t", last_agent_message=None), ["tokens: 0 in, 0 out"]),
         (TurnDiffed("--- a"), []),

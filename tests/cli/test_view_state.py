@@ -181,7 +181,7 @@ ABORTED = TurnAborted(turn_id="t", reason="interrupted")
             [Said("a"), Planned(PLAN), Summary(TokenUsage(), 1500)],
         ),
         ((TURN, said("a"), ABORTED), View(phase="ending", window=100_000), [
-            Said("a"), Note("interrupted", "user"),
+            Said("a"), Note("interrupted", "user"), Summary(TokenUsage(), None),
         ]),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -252,8 +253,9 @@ async def test_what_is_going_on_is_below_the_log_until_it_is_interrupted(
     assert running[-1][2:].startswith("running echo began; exec sleep 1000 ")
     lines = tmux.log().rstrip().split("\n")
     assert ["✗ echo began; exec sleep 1000  exit code", "  began", "■ interrupted by user", "ended with 1"] == [
-        lines[-4][:40], *lines[-3:]
+        lines[-6][:40], *lines[-5:-3], lines[-1]
     ]  # fmt: skip
+    assert re.fullmatch(r"0 tokens in \d+(\.\d)? s", lines[-2])
     assert ("1", "1") == tmux.state()
 
 

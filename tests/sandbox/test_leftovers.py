@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_actors.sandbox import Leftover, find_leftovers, kill_leftovers, open_processes
+from codex_actors.sandbox import (
+    CannotTakeNotes,
+    Leftover,
+    find_leftovers,
+    kill_leftovers,
+    open_processes,
+)
 from codex_actors.sandbox._table import read_argv
 from tests.sandbox.support import Output, Workshop, names, run, wait_until
 
@@ -190,3 +196,13 @@ def _started(pid: int) -> int:
 def _changed(record: str, **changes: str) -> str:
     first, *rest = record.splitlines()
     return "\n".join([json.dumps({**json.loads(first), **changes}), *rest])
+
+
+async def test_what_cannot_be_noted_is_not_started(tmp_path: Path) -> None:
+    records = tmp_path / "processes"
+    records.touch()
+    with pytest.raises(CannotTakeNotes) as caught:
+        async with open_processes(records=records):
+            raise AssertionError("nothing may be started")
+
+    assert str(caught.value).startswith(f"running processes cannot be noted in {str(records)!r}")
