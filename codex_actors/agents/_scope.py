@@ -48,7 +48,7 @@ async def open_agents(
 
     Raises:
         BadProvider: if the provider cannot be reached as it is configured.
-        JournalError: if the disk refuses to hold the tree's journal.
+        InvalidScript: if the provider is a script that cannot be played.
 
     Cancellation: ends the tree as described; clean-up is shielded and bounded.
     """

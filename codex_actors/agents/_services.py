@@ -22,7 +22,7 @@ class AgentServices:
 
     model: ModelClient
     toolbox: Callable[[Settings], Toolbox]
-    """The tools of an agent with these settings; asked at each turn."""
+    """The tools of an agent with these settings; asked at the first turn, and when they change."""
     new_id: Callable[[], str] = new_uuid7
     now: Callable[[], float] = time.time
     """Unix time in seconds, for stamps. Waiting goes by Trio's clock."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TextIO, final
 
 import trio
@@ -29,7 +32,9 @@ class LiveView:
         self._clock = clock
         self._view = View(since=clock())
         self._waiting: list[EventMsg] = []
-        self._blocks: list[Block] = []
+        self._blocks: deque[Block] = deque()
+        # Held in threads only: the last frame waits there for one that was left to itself.
+        self._pen = threading.Lock()
 
     def tell(self, msg: EventMsg) -> None:
         """Take an event; it is seen with the next frame. Never waits for the terminal."""
@@ -53,14 +58,24 @@ class LiveView:
 
     async def _draw(self) -> None:
         self._work_in()
-        blocks, self._blocks = self._blocks, []
-        await trio.to_thread.run_sync(
-            self._screen.draw, blocks, self._view, self._clock(), abandon_on_cancel=True
-        )
+        draw = partial(self._draw_frame, self._view, self._clock())
+        await trio.to_thread.run_sync(draw, abandon_on_cancel=True)
+
+    def _draw_frame(self, view: View, now: float) -> None:
+        with self._pen:
+            self._screen.draw(self._take(), view, now)
 
     def _leave(self) -> None:
         self._work_in()
-        self._screen.leave([*self._blocks, *finish(self._view, self._clock())])
+        with self._pen:
+            self._screen.leave([*self._take(), *finish(self._view, self._clock())])
+
+    def _take(self) -> list[Block]:
+        """Take what is finished, in the thread that draws it: what is not drawn is not taken."""
+        blocks: list[Block] = []
+        while self._blocks:
+            blocks.append(self._blocks.popleft())
+        return blocks
 
     def _work_in(self) -> None:
         now = self._clock()
