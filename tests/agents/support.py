@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -121,5 +121,5 @@ async def collect(
         return [event.msg async for event in channel]
 
 
-def names(msgs: list[EventMsg]) -> list[str]:
+def names(msgs: Sequence[EventMsg]) -> list[str]:
     return [type(msg).__name__ for msg in msgs]
