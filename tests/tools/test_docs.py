@@ -7,22 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from codex_actors.protocol import ToolCall, ToolOutput
+from codex_actors.tools import Tool, Toolbox
 from tests.tools.support import World
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-tool.md"
 
 
-def run_examples() -> dict[str, Any]:
+def the_tool() -> Tool:
+    """Run the guide's first program. The others are run whole, in tests/test_examples.py."""
+    code = re.search(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    assert code is not None
     names: dict[str, Any] = {"__name__": __name__}
-    for code in re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE):
-        if "trio.run(" not in code:  # that program is run whole, in tests/test_examples.py
-            exec(compile(code, str(GUIDE), "exec", dont_inherit=True), names)
-    return names
+    exec(compile(code[1], str(GUIDE), "exec", dont_inherit=True), names)
+    tool: Tool = names["COUNT_LINES"]
+    return tool
 
 
 async def test_the_tool_of_the_guide(world: World, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n\ntwo\n")
-    box = run_examples()["toolbox"](world.settings)
+    box = Toolbox([the_tool()])
 
     async def call(arguments: str) -> str:
         made = ToolCall(call_id="c", name="count_lines", arguments=arguments)
