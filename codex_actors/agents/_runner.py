@@ -99,9 +99,14 @@ class TurnRun:
                 await self._drive(workers)
         finally:
             self._thread.post = self._thread.tell
-            seconds = trio.current_time() - began_at
-            self._log("the turn ended as %s after %.2f s", self.turn.phase.name.lower(), seconds)
+            self._log_end(trio.current_time() - began_at)
         return self.turn
+
+    def _log_end(self, seconds: float) -> None:
+        if self.turn.error is None:
+            self._log("the turn ended as %s after %.2f s", self.turn.phase.value, seconds)
+        else:
+            self._log("the turn failed after %.2f s: %s", seconds, self.turn.error.message)
 
     def _log(self, message: str, *facts: object) -> None:
         where = {"thread_id": self._thread.id, "turn_id": self.turn.id}

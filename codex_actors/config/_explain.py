@@ -143,7 +143,9 @@ def _facts(settings: Settings, environ: Mapping[str, str]) -> Iterator[Entry]:
     yield Entry("working directory", settings.cwd, "-C, or where the program was started")
     yield Entry("base URL", mask((), settings.provider.base_url), _url_source(settings, environ))
     yield _key(settings, environ)
-    yield Entry("shell", find_shell(environ), _variable(environ, "SHELL"))
+    shell = find_shell(environ)
+    taken = shell == environ.get("SHELL")
+    yield Entry("shell", shell, _variable(environ, "SHELL") if taken else DEFAULT)
     yield Entry("time zone", find_timezone(environ), _variable(environ, "TZ"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -112,7 +113,7 @@ class AppendFiles:
         try:
             return os.open(path, flags)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), mode=FOLDER_MODE, exist_ok=True)
+            make_folder(os.path.dirname(path))
             descriptor = os.open(path, flags | os.O_CREAT, FILE_MODE)
             self._created.add(path)
             return descriptor
@@ -137,3 +138,19 @@ def _end_line(descriptor: int) -> None:
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         os.write(descriptor, b"\n")
+
+
+def make_folder(path: str) -> None:
+    """Make a folder and those above it that are missing, all of them private.
+
+    `os.makedirs` gives its mode to the last one only. Blocking: call it in a thread.
+
+    Raises:
+        OSError: if one of them cannot be made.
+    """
+    above = os.path.dirname(path)
+    if above != path and not os.path.isdir(above):
+        make_folder(above)
+    # Another program may have made it meanwhile; a file in its place shows when it is used.
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, FOLDER_MODE)

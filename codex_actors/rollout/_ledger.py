@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Protocol, final
 
-from ._files import FILE_MODE, FOLDER_MODE
+from ._files import FILE_MODE, make_folder
 
 
 class Ledger(Protocol):
@@ -78,7 +78,7 @@ class FileLedger:
 
     def _opened(self) -> int:
         if self._descriptor is None:
-            os.makedirs(os.path.dirname(self._path), mode=FOLDER_MODE, exist_ok=True)
+            make_folder(os.path.dirname(self._path))
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             descriptor = os.open(self._path, flags, FILE_MODE)
             self._size = os.fstat(descriptor).st_size

@@ -11,7 +11,7 @@ import trio
 
 from ..protocol import ThreadId
 from ._errors import RolloutError
-from ._files import FILE_MODE, FOLDER_MODE
+from ._files import FILE_MODE, make_folder
 from ._paths import lock_path
 
 
@@ -56,7 +56,7 @@ async def open_lock(home: str | None, root: ThreadId) -> AsyncGenerator[None, No
 
 
 def _take(path: str, root: ThreadId) -> int:
-    os.makedirs(os.path.dirname(path), mode=FOLDER_MODE, exist_ok=True)
+    make_folder(os.path.dirname(path))
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:

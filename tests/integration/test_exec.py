@@ -385,3 +385,14 @@ async def test_an_interrupt_while_the_program_loads_is_silent(tmp_path: Path) ->
 
         assert "Traceback" not in ended.stderr
         assert ended.status in (-INTERRUPT, 1, 130)
+
+
+async def test_every_folder_that_is_made_is_private(tmp_path: Path) -> None:
+    async with open_server(HELLO) as server:
+        place = Place.below(tmp_path, server.base_url)
+        await place.run("exec", *FULL, "go")
+
+    folders = [path for path in place.home.rglob("*") if path.is_dir()]
+    assert {0o700} == {stat.S_IMODE(path.stat().st_mode) for path in folders}
+    files = [path for path in place.home.rglob("*") if path.is_file() and path.suffix != ".toml"]
+    assert {0o600} == {stat.S_IMODE(path.stat().st_mode) for path in files}
