@@ -62,6 +62,8 @@ class HumanLog:
     """Takes one line without its end."""
     colored: bool = False
     _usage: TokenUsage = TokenUsage()
+    _last: str = ""
+    """The command that the log spoke of last: what comes without a name is its."""
 
     def tell(self, msg: EventMsg) -> None:
         """Write what ``msg`` is worth; often nothing."""
@@ -73,6 +75,7 @@ class HumanLog:
             case SessionConfigured():
                 return self._header(msg)
             case ItemStarted(item=CommandItem() as item):
+                self._last = item.id
                 return _after(self._ink("cyan", "$"), asked(item))
             case ItemCompleted(item=item):
                 return self._item(item)
@@ -132,7 +135,12 @@ class HumanLog:
         good = item.status == "completed"
         ending = "ok" if good else failure(item)
         spent = f" in {item.duration:.1f} s" if item.duration is not None else ""
+        named = (
+            [] if self._last in ("", item.id) else _after(self._ink("cyan", "of $"), asked(item))
+        )
+        self._last = item.id
         return [
+            *named,
             *(self._ink("dim", f"  {line}") for line in excerpt(item.aggregated_output or "")),
             f"  {self._ink('green' if good else 'red', ending)}{spent}",
         ]

@@ -270,3 +270,20 @@ def test_a_call_that_failed_is_said_unless_the_turn_was_interrupted() -> None:
     assert ["call failed: unsupported call: nope"] == told("unsupported call: nope")
     assert [] == told("aborted by user after 3.0s")
     assert [] == told("Wall time: 2.5 seconds\naborted by user")
+
+
+def test_results_of_commands_that_ran_side_by_side_name_theirs() -> None:
+    def command(name: str, **more: Any) -> CommandItem:
+        words = ("/bin/bash", "-lc", f"echo {name}")
+        return CommandItem(id=name, command=words, cwd="/", **more)
+
+    lines: list[str] = []
+    log = HumanLog(lines.append)
+    for name in ("a", "b"):
+        item = command(name, status="in_progress")
+        log.tell(ItemStarted(thread_id="t", turn_id="t", item=item, started_at_ms=0))
+    for name in ("b", "a"):
+        item = command(name, status="completed", aggregated_output=f"{name}\n", exit_code=0)
+        log.tell(ItemCompleted(thread_id="t", turn_id="t", item=item, completed_at_ms=0))
+
+    assert ["$ echo a", "$ echo b", "  b", "  ok", "of $ echo a", "  a", "  ok"] == lines
