@@ -202,6 +202,8 @@ def asked(item: CommandItem) -> str:
 
 
 def failure(item: CommandItem) -> str:
+    if item.exit_code == -1:  # as the reference tells it
+        return "killed"
     return item.status if item.exit_code is None else f"exit code {item.exit_code}"
 
 

@@ -67,6 +67,7 @@ class Session:
         self._started_at_ms: int | None = None
         self._started_at = trio.current_time()
         self._exit_code: int | None = None
+        self._killed = False
         self._ended = trio.Event()
         self._callers = 0
 
@@ -130,6 +131,7 @@ class Session:
 
         Cancellation: shielded; takes six seconds at most.
         """
+        self._killed = True
         with trio.CancelScope(shield=True):
             await self.process.kill()
         self._finish(self.process.exit_code())  # the watcher may not have had its turn yet
@@ -158,7 +160,7 @@ class Session:
             status="completed" if exit_code == 0 else "failed",
             process_id=str(self.id),
             aggregated_output=self.output.close(),
-            exit_code=self.exit_code,
+            exit_code=-1 if self._killed and exit_code is not None else self.exit_code,
             duration=trio.current_time() - self._started_at,
         )
         assert self._started_at_ms is not None

@@ -67,6 +67,7 @@ class ExecSessions:
         self._sandbox = sandbox
         self._new_session_id = new_session_id
         self.new_chunk_id: Final = new_chunk_id
+        self._warned = False
         self._sessions: dict[int, Session] = {}
         """By last use, the one used last at the end."""
 
@@ -147,13 +148,15 @@ class ExecSessions:
             self._nursery.start_soon(victim.kill, name=f"end of session {victim.id}")
 
     def _warn_of_many(self, context: ToolContext) -> None:
-        if len(self._sessions) >= MANY_SESSIONS:
+        many = len(self._sessions) >= MANY_SESSIONS
+        if many and not self._warned:
             context.announce(
                 WarningRaised(
                     f"{len(self._sessions)} of at most {MAX_SESSIONS} commands are running; end"
                     " some, or the one that was not used for longest will be ended"
                 )
             )
+        self._warned = many
 
     async def _close(self) -> None:
         """Kill everything. Shielded, bounded, raises nothing."""
