@@ -17,7 +17,6 @@ class Entry:
     item: Item
     shown: TurnItem | None = None
     """How people are shown it; None: they are not."""
-    encoded: bytes | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen(kw_only=True)
