@@ -62,6 +62,12 @@ from ._items import ToolKind as ToolKind
 from ._items import ToolOutput as ToolOutput
 from ._items import developer_message as developer_message
 from ._items import user_message as user_message
+from ._letters import Letter as Letter
+from ._letters import LetterId as LetterId
+from ._letters import PostedLetter as PostedLetter
+from ._limits import Capacity as Capacity
+from ._limits import Limits as Limits
+from ._limits import Spent as Spent
 from ._model_events import ItemAdded as ItemAdded
 from ._model_events import ItemDone as ItemDone
 from ._model_events import ModelEvent as ModelEvent
@@ -101,6 +107,7 @@ from ._permissions import ReadOnly as ReadOnly
 from ._permissions import SandboxMode as SandboxMode
 from ._permissions import SandboxPolicy as SandboxPolicy
 from ._permissions import WorkspaceWrite as WorkspaceWrite
+from ._roles import Role as Role
 from ._rollout import Compacted as Compacted
 from ._rollout import EventLine as EventLine
 from ._rollout import GitInfo as GitInfo

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
+from ._limits import Capacity, Limits
 from ._permissions import ApprovalPolicy, SandboxPolicy
 
 
@@ -156,3 +157,6 @@ class Settings:
     notify: tuple[str, ...] = ()
     """A program, and its first arguments, to be told of each completed turn; empty: none."""
     prompt_history: PromptHistoryRules = PromptHistoryRules()
+    limits: Limits = Limits()
+    """Of the tree."""
+    capacity: Capacity = Capacity()

@@ -66,3 +66,7 @@ class TaskRecord:
     outcome: TaskOutcome | None = None
     """None while the task is unsettled."""
     settled_at: str | None = None
+    assigned_by: AgentPath | None = None
+    """The agent that gave it; None: a person or a program."""
+    reply_to: ThreadId | None = None
+    """The thread that is told the outcome; None: whoever holds the task, nobody else."""

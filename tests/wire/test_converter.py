@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +60,18 @@ def test_outcomes_come_back(outcome: p.TaskOutcome) -> None:
 @given(some.task_records())
 def test_tasks_come_back(record: p.TaskRecord) -> None:
     assert record == decode_task(through_json(encode_task(record)))
+
+
+def test_what_a_task_does_not_have_is_not_written() -> None:
+    record = p.TaskRecord(
+        id=p.TaskId("t"), thread_id=p.ThreadId("a"), path=p.ROOT, text="go", assigned_at="now"
+    )
+    plain = {"id": "t", "thread_id": "a", "path": "/root", "text": "go", "assigned_at": "now"}
+    given = attrs.evolve(record, assigned_by=p.ROOT.child("lead"), reply_to=p.ThreadId("b"))
+
+    assert plain == encode_task(record)
+    assert {**plain, "assigned_by": "/root/lead", "reply_to": "b"} == encode_task(given)
+    assert record == decode_task(plain)
 
 
 @given(some.unknown_tags(), some.unknown_fields())
