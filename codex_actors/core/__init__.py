@@ -1,5 +1,7 @@
 """Everything that decides, and nothing that does. No Trio, no I/O, no clock."""
 
+from ._budget import over_limit as over_limit
+from ._budget import over_turns as over_turns
 from ._calls import Call as Call
 from ._calls import Calls as Calls
 from ._calls import CallState as CallState
