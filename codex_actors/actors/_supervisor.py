@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar, assert_never, final
 
 import attrs
@@ -12,6 +12,7 @@ import trio
 
 from ._child import Child, ChildSpec, CloseReport, refuse
 from ._errors import (
+    BufferTooSmall,
     NameTaken,
     NeverStarted,
     NotAChild,
@@ -49,12 +50,18 @@ class Supervisor:
     """The path of its children without their names."""
 
     def __init__(
-        self, path: str, nursery: trio.Nursery, limit: RestartLimit, strategy: Strategy
+        self,
+        path: str,
+        nursery: trio.Nursery,
+        limit: RestartLimit,
+        strategy: Strategy,
+        exits: trio.MemorySendChannel[ActorRef[Any]] | None,
     ) -> None:
         self.path = path
         self._nursery = nursery
         self._limit = limit
         self._strategy = strategy
+        self._exits = exits
         self._regroup = Regroup(nursery, strategy)
         self._children: dict[str, Child] = {}
         self._born = 0
@@ -163,6 +170,13 @@ class Supervisor:
         finally:
             del self._children[child.spec.name]
             child.bury()
+            self._tell(child)
+
+    def _tell(self, child: Child) -> None:
+        """Send the ref of a child that has ended. Never raises: nobody may listen any more."""
+        if self._exits is not None and child.begun:
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                self._exits.send_nowait(ActorRef(child.cell))
 
     def _decide(self, child: Child) -> Decision:
         stopping = child.stopping or not child.begun or _is_cancelled()
@@ -235,6 +249,7 @@ async def open_supervisor(
     *,
     limit: RestartLimit = RestartLimit(),
     strategy: Strategy = Strategy.ONE_FOR_ONE,
+    exits: trio.MemorySendChannel[ActorRef[Any]] | None = None,
 ) -> AsyncGenerator[Supervisor, None]:
     """Open a place for actors to live in.
 
@@ -249,8 +264,13 @@ async def open_supervisor(
             ``mailbox.myself.path`` to continue its path.
         limit: How often each child may be restarted.
         strategy: Who is restarted together with a child that crashed.
+        exits: Where the ref of each child that has ended for good is sent, in the order of
+            their ends; its status is the `Exit` by then, and its name is free. A channel
+            without bound (``math.inf``), so that no end is missed; it may be shared, it is
+            not closed here, and it may be closed at any time.
 
     Raises:
+        BufferTooSmall: if ``exits`` is bounded.
         RestartLimitExceeded: if a child went past its limit. An exception of the body
             leaves the block bare, as it was raised; if both happen, it is in the
             group that is this error's ``__cause__``.
@@ -260,9 +280,10 @@ async def open_supervisor(
     """
     path = name if not name or name.startswith("/") else f"/{name}"
     leaving: BaseException | None = None
+    _check_exits(exits)
     try:
         async with trio.open_nursery() as nursery:
-            supervisor = Supervisor(path, nursery, limit, strategy)
+            supervisor = Supervisor(path, nursery, limit, strategy, exits)
             try:
                 yield supervisor
             finally:
@@ -272,6 +293,13 @@ async def open_supervisor(
         leaving = supervisor._leaving(group)
     if leaving is not None:
         raise leaving
+
+
+def _check_exits(exits: trio.MemorySendChannel[ActorRef[Any]] | None) -> None:
+    if exits is not None:
+        size = exits.statistics().max_buffer_size
+        if size < math.inf:
+            raise BufferTooSmall(size, math.inf)
 
 
 async def _abort_start(child: Child) -> None:
