@@ -56,6 +56,11 @@ from ._inputs import Steered as Steered
 from ._inputs import ToolFinished as ToolFinished
 from ._inputs import TurnInput as TurnInput
 from ._inputs import WorkersGone as WorkersGone
+from ._letters import LetterType as LetterType
+from ._letters import is_letter as is_letter
+from ._letters import letter_entry as letter_entry
+from ._letters import letter_type as letter_type
+from ._letters import notice_item as notice_item
 from ._limits import add_usage as add_usage
 from ._limits import fill_window as fill_window
 from ._limits import merge_limits as merge_limits
