@@ -13,6 +13,7 @@ from ._context import aborted_marker as aborted_marker
 from ._context import context_updates as context_updates
 from ._context import find_guides as find_guides
 from ._context import initial_context as initial_context
+from ._context import is_context as is_context
 from ._context import sandbox_mode as sandbox_mode
 from ._delivery import decide_mail as decide_mail
 from ._delivery import decide_steer as decide_steer
@@ -36,6 +37,7 @@ from ._effects import ShowDiff as ShowDiff
 from ._effects import StartTool as StartTool
 from ._effects import StopSampling as StopSampling
 from ._effects import WaitRetry as WaitRetry
+from ._fork import fork_items as fork_items
 from ._history import is_contextual as is_contextual
 from ._history import is_unreadable as is_unreadable
 from ._history import is_user_turn as is_user_turn
