@@ -66,6 +66,7 @@ from ._letters import notice_item as notice_item
 from ._limits import add_usage as add_usage
 from ._limits import fill_window as fill_window
 from ._limits import merge_limits as merge_limits
+from ._narrowing import is_within as is_within
 from ._outputs import HEADROOM as HEADROOM
 from ._outputs import limit_output as limit_output
 from ._patch import AddHunk as AddHunk
