@@ -96,9 +96,12 @@ class MailArrived:
 
 @attrs.frozen
 class Interrupted:
-    """Somebody wants the turn to end now."""
+    """The turn is to end now: somebody wants it, or there is no budget for more of it."""
 
     by: str = "user"
+    """Who wants it; means nothing if a limit does."""
+    limit: str | None = None
+    """The limit that was reached, in words for people; None: somebody wants it."""
 
 
 @attrs.frozen
