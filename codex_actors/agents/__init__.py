@@ -8,6 +8,8 @@ from ._errors import RootExists as RootExists
 from ._errors import SandboxUnavailable as SandboxUnavailable
 from ._handle import AgentHandle as AgentHandle
 from ._ids import new_uuid7 as new_uuid7
+from ._last_words import last_status as last_status
+from ._last_words import last_usage as last_usage
 from ._leftovers import report_leftovers as report_leftovers
 from ._overrides import check_sandbox as check_sandbox
 from ._scope import open_agents as open_agents

@@ -1,8 +1,9 @@
-"""The journal of a tree: agents and tasks, written before they are acted on.
+"""The journal of a tree: agents, tasks and letters, written before they are acted on.
 
 Invariants, held by tests/rollout/test_journal.py:
 
-* what a method returned is in the journal; what it raised `JournalError` for is not;
+* what a method returned is in the journal; what it raised `JournalError` for is not, and of many
+  entries in one call either all are there or none;
 * a task has one outcome, the first that the journal took, and everybody who settles it is told
   that one;
 * reading the journal back gives the state that its methods returned.
@@ -12,14 +13,15 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, final
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, final
 
 import attrs
 import trio
 
-from ..protocol import TaskId, TaskOutcome, TaskRecord, ThreadId
+from ..protocol import LetterId, PostedLetter, TaskId, TaskOutcome, TaskRecord, ThreadId
 from ..wire import WireError
 from ._batches import Batches
 from ._entries import (
@@ -27,20 +29,27 @@ from ._entries import (
     AgentCreated,
     AgentEdge,
     Entry,
-    JournalState,
+    LetterPosted,
+    LettersDelivered,
     TaskAssigned,
     TaskSettled,
-    add_entry,
-    add_up,
+    Together,
     decode_entry,
     encode_entry,
 )
 from ._errors import DuplicateTask, JournalRefused, JournalUnreadable, UnknownTask
 from ._ledger import FileLedger, Ledger, NoLedger
 from ._paths import journal_path, time_stamp
+from ._tally import JournalState, Tally, add_up
 
 CLOSING_SECONDS: Final = 5.0
 """How long leaving a journal waits for the disk."""
+
+CloseReason: TypeAlias = Literal["closed", "crashed"]
+"""Somebody closed the agent, or it crashed for good."""
+
+_LONGEST_REASON: Final = 300
+"""Characters that are said of a line which cannot be read; a line may have megabytes."""
 
 
 @final
@@ -62,8 +71,7 @@ class Journal:
 
     def __init__(self, ledger: Ledger, state: JournalState, now: Callable[[], float]) -> None:
         self._ledger = ledger
-        self._agents = dict(state.agents)
-        self._tasks = dict(state.tasks)
+        self._tally = Tally.of(state)
         self._now = now
         self._limiter = trio.CapacityLimiter(1)
         self._batches = Batches(self._write)
@@ -73,8 +81,34 @@ class Journal:
 
     @property
     def state(self) -> JournalState:
-        """What the journal says now."""
-        return JournalState(agents=dict(self._agents), tasks=dict(self._tasks))
+        """What the journal says now: a copy of all of it. For one thing, ask for that alone."""
+        return self._tally.state()
+
+    @property
+    def agents(self) -> Mapping[ThreadId, AgentEdge]:
+        """Agents that were made and not closed, oldest first. Changes as the journal does."""
+        return MappingProxyType(self._tally.agents)
+
+    @property
+    def closed(self) -> Mapping[ThreadId, AgentEdge]:
+        """Agents that were closed. Changes as the journal does."""
+        return MappingProxyType(self._tally.closed)
+
+    def task(self, task_id: TaskId) -> TaskRecord | None:
+        """A task as it stands; None if it was never assigned."""
+        return self._tally.tasks.get(task_id)
+
+    def unsettled(self) -> tuple[TaskRecord, ...]:
+        """Tasks that have no outcome yet, oldest first."""
+        return self._tally.unsettled()
+
+    def letters(self, thread_id: ThreadId) -> tuple[PostedLetter, ...]:
+        """Letters that wait for an agent, oldest first."""
+        return self._tally.letters_of(thread_id)
+
+    def count_letters(self, thread_id: ThreadId) -> int:
+        """How many letters wait for an agent."""
+        return self._tally.count_letters(thread_id)
 
     async def create_agent(self, edge: AgentEdge) -> None:
         """Write down that an agent is made, before it is.
@@ -86,15 +120,70 @@ class Journal:
         """
         await self._enter(AgentCreated(edge))
 
-    async def close_agent(self, thread_id: ThreadId) -> None:
+    async def create_agents(self, edges: Iterable[AgentEdge]) -> None:
+        """Write down, all at once, that agents are made, before they are.
+
+        Raises:
+            JournalError: if the disk refuses; then none of them must be made.
+
+        Cancellation: all are written or none.
+        """
+        await self._enter_all([AgentCreated(edge) for edge in edges])
+
+    async def close_agent(self, thread_id: ThreadId, reason: CloseReason = "closed") -> None:
         """Write down that an agent is closed: it is not resumed with its tree.
+
+        Letters that wait for it are not delivered any more. Closing it again changes nothing.
 
         Raises:
             JournalError: if the disk refuses.
 
         Cancellation: it is written or not, never by halves.
         """
-        await self._enter(AgentClosed(thread_id))
+        await self.close_agents((thread_id,), reason)
+
+    async def close_agents(
+        self, thread_ids: Iterable[ThreadId], reason: CloseReason = "closed"
+    ) -> None:
+        """Write down, all at once, that agents are closed; see `close_agent`.
+
+        Raises:
+            JournalError: if the disk refuses; then none of them is closed.
+
+        Cancellation: all are written or none.
+        """
+        fresh = [name for name in thread_ids if name not in self._tally.closed]
+        await self._enter_all([AgentClosed(name, reason) for name in fresh])
+
+    async def post(self, letter: PostedLetter) -> None:
+        """Write down that an agent wrote to another; only then is the letter on its way.
+
+        Raises:
+            JournalError: if the disk refuses; then there is no letter.
+
+        Cancellation: it is written or not, never by halves.
+        """
+        await self._enter(LetterPosted(letter))
+
+    async def deliver(
+        self, thread_id: ThreadId, letter_ids: Iterable[LetterId], turn_id: str | None = None
+    ) -> None:
+        """Write down that letters are in the history of the agent that they were for.
+
+        Those that are not waiting any more are passed over.
+
+        Args:
+            thread_id: The receiver.
+            letter_ids: Its letters.
+            turn_id: The turn that read them, if that is known.
+
+        Raises:
+            JournalError: if the disk refuses; then they are still waiting.
+
+        Cancellation: it is written or not, never by halves.
+        """
+        waiting = tuple([name for name in letter_ids if name in self._tally.letters])
+        await self._enter_all([LettersDelivered(waiting, thread_id, turn_id)] if waiting else [])
 
     async def assign(self, record: TaskRecord) -> None:
         """Write down that an agent is given work, before it is.
@@ -105,7 +194,7 @@ class Journal:
 
         Cancellation: it is written or not, never by halves.
         """
-        if record.id in self._tasks:
+        if record.id in self._tally.tasks:
             raise DuplicateTask(record.id)
         await self._enter(TaskAssigned(record))
 
@@ -121,15 +210,34 @@ class Journal:
 
         Cancellation: it is written or not, never by halves.
         """
-        while task_id in self._settling:
-            await self._settling[task_id].wait()
-        if task_id not in self._tasks:
-            raise UnknownTask(task_id)
-        if self._tasks[task_id].outcome is None:
-            await self._settle(task_id, outcome)
-        else:
-            await trio.lowlevel.checkpoint()
-        return self._tasks[task_id]
+        [record] = await self.settle_many({task_id: outcome})
+        return record
+
+    async def settle_many(self, outcomes: Mapping[TaskId, TaskOutcome]) -> tuple[TaskRecord, ...]:
+        """Write down in one write how tasks ended, and return their records in that order.
+
+        Of each task the first outcome counts, as with `settle`.
+
+        Raises:
+            UnknownTask: if one was never assigned; then none is settled by this.
+            JournalError: if the disk refuses; then none is settled by this.
+
+        Cancellation: all are written or none.
+        """
+        while writing := [self._settling[name] for name in outcomes if name in self._settling]:
+            for written in writing:
+                await written.wait()
+        for task_id in outcomes:
+            if task_id not in self._tally.tasks:
+                raise UnknownTask(task_id)
+        await self._settle(
+            {
+                task_id: outcome
+                for task_id, outcome in outcomes.items()
+                if self._tally.tasks[task_id].outcome is None
+            }
+        )
+        return tuple([self._tally.tasks[task_id] for task_id in outcomes])
 
     async def aclose(self) -> None:
         """Take no more entries.
@@ -142,12 +250,27 @@ class Journal:
         else:
             await trio.lowlevel.checkpoint()
 
-    async def _settle(self, task_id: TaskId, outcome: TaskOutcome) -> None:
-        self._settling[task_id] = trio.Event()
+    async def _settle(self, outcomes: Mapping[TaskId, TaskOutcome]) -> None:
+        stamp = time_stamp(self._now())
+        written = trio.Event()
+        self._settling.update(dict.fromkeys(outcomes, written))
         try:
-            await self._enter(TaskSettled(task_id, outcome, time_stamp(self._now())))
+            await self._enter_all(
+                [TaskSettled(task_id, outcome, stamp) for task_id, outcome in outcomes.items()]
+            )
         finally:
-            self._settling.pop(task_id).set()
+            for task_id in outcomes:
+                del self._settling[task_id]
+            written.set()
+
+    async def _enter_all(self, entries: Sequence[Entry]) -> None:
+        match entries:
+            case []:
+                await trio.lowlevel.checkpoint()
+            case [entry]:
+                await self._enter(entry)
+            case _:
+                await self._enter(Together(tuple(entries)))
 
     async def _enter(self, entry: Entry) -> None:
         if self._closed:
@@ -186,7 +309,7 @@ class Journal:
         for slip in slips:
             slip.refused = problem
             if problem is None:
-                add_entry(self._agents, self._tasks, slip.entry)
+                self._tally.add(slip.entry)
 
     def _commit(self, data: bytes) -> OSError | None:
         try:
@@ -230,23 +353,35 @@ async def open_journal(
 def read_journal(path: str) -> JournalState:
     """What a journal says. One that is not there says nothing. Blocking: call it in a thread.
 
+    A line that cannot be read, for whatever reason, is passed over and named in
+    `JournalState.problems`.
+
     Raises:
-        JournalError: if it cannot be read.
+        JournalError: if the file cannot be opened or read.
     """
     try:
         with open(path, "rb") as file:
-            lines = file.readlines()
+            return read_entries(file)
     except FileNotFoundError:
         return JournalState()
     except OSError as error:
         raise JournalUnreadable(path, error.strerror or str(error)) from error
+
+
+def read_entries(lines: Iterable[bytes]) -> JournalState:
+    """What the lines of a journal say together."""
     entries: list[Entry] = []
     problems: list[str] = []
     for number, line in enumerate(lines, start=1):
         try:
             entry = decode_entry(line) if line.strip() else None
         except WireError as error:
-            problems.append(f"line {number}: {error}")
+            problems.append(f"line {number}: {_shorten(str(error))}")
         else:
             entries.extend([] if entry is None else [entry])
     return add_up(entries, tuple(problems))
+
+
+def _shorten(reason: str) -> str:
+    longer = len(reason) > _LONGEST_REASON
+    return f"{reason[:_LONGEST_REASON]}..." if longer else reason

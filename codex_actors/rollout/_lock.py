@@ -55,6 +55,32 @@ async def open_lock(home: str | None, root: ThreadId) -> AsyncGenerator[None, No
             os.close(held)
 
 
+def find_holder(home: str, root: ThreadId) -> str | None:
+    """The id of the process that works on a tree now; None if there is none. Blocks.
+
+    ``?`` stands for one that has not said its id yet.
+
+    Args:
+        home: Absolute path of the home directory.
+        root: Thread id of the tree's root.
+
+    Raises:
+        OSError: if the lock cannot be looked at.
+    """
+    try:
+        descriptor = os.open(lock_path(home, root), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        # Shared, so that two who look do not take each other for the holder.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(descriptor) or "?"
+    finally:
+        os.close(descriptor)
+    return None
+
+
 def _take(path: str, root: ThreadId) -> int:
     make_folder(os.path.dirname(path))
     while True:
@@ -62,7 +88,7 @@ def _take(path: str, root: ThreadId) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            holder = _holder(descriptor)
             os.close(descriptor)
             raise ThreadBusy(root, holder) from error
         if _is_there(path, descriptor):
@@ -70,6 +96,10 @@ def _take(path: str, root: ThreadId) -> int:
             os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
             return descriptor
         os.close(descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    return os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
 
 
 def _is_there(path: str, descriptor: int) -> bool:

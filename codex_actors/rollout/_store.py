@@ -6,7 +6,7 @@ Everything here without ``async`` blocks; `RolloutStore` does it in a thread.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import final
@@ -78,6 +78,28 @@ def find_rollout(home: str, thread_id: str) -> str:
     raise ThreadNotFound(thread_id, os.path.join(home, SESSIONS))
 
 
+def find_rollouts(home: str, thread_ids: Iterable[str]) -> dict[ThreadId, str]:
+    """The paths of many threads' rollouts, archived ones included, with one look at the folders.
+
+    Threads without a rollout are left out. Of a thread with several the newest counts.
+
+    Args:
+        home: Absolute path of the home directory.
+        thread_ids: The threads.
+    """
+    missing = set(thread_ids)
+    found: dict[ThreadId, str] = {}
+    for folder in (SESSIONS, ARCHIVED):
+        for path in newest_first(os.path.join(home, folder)):
+            if not missing:
+                return found
+            thread_id = thread_of(path)
+            if thread_id is not None and thread_id in missing:
+                missing.remove(thread_id)
+                found[thread_id] = path
+    return found
+
+
 @final
 @attrs.frozen
 class RolloutStore:
@@ -97,6 +119,12 @@ class RolloutStore:
         """
         return await trio.to_thread.run_sync(
             find_rollout, self.home, thread_id, abandon_on_cancel=True
+        )
+
+    async def find_all(self, thread_ids: Iterable[str]) -> dict[ThreadId, str]:
+        """The paths of many threads' rollouts; see `find_rollouts`."""
+        return await trio.to_thread.run_sync(
+            find_rollouts, self.home, tuple(thread_ids), abandon_on_cancel=True
         )
 
     async def list(

@@ -7,7 +7,15 @@ from typing import Any, Final, cast
 
 import cattrs
 
-from ..protocol import AgentStatus, EventMsg, Op, Submission, TaskOutcome, TaskRecord
+from ..protocol import (
+    AgentStatus,
+    EventMsg,
+    Op,
+    PostedLetter,
+    Submission,
+    TaskOutcome,
+    TaskRecord,
+)
 from ._events import register_events
 from ._ops import register_ops, retagged
 from ._policies import register_policies
@@ -107,6 +115,20 @@ def decode_outcome(fields: Mapping[str, Any]) -> TaskOutcome:
         WireError: if it is none.
     """
     return cast("TaskOutcome", structure(CONVERTER, fields, TaskOutcome))
+
+
+def encode_letter(letter: PostedLetter) -> dict[str, Any]:
+    """The letter as the JSON object that it is spelled as."""
+    return cast("dict[str, Any]", CONVERTER.unstructure(letter, PostedLetter))
+
+
+def decode_letter(fields: Mapping[str, Any]) -> PostedLetter:
+    """The letter that a decoded JSON object stands for.
+
+    Raises:
+        WireError: if it is none.
+    """
+    return cast("PostedLetter", structure(CONVERTER, fields, PostedLetter))
 
 
 CONVERTER: Final = make_converter()

@@ -56,9 +56,13 @@ def decode_line(data: bytes) -> RolloutLine:
     timestamp, tag, ordinal = fields.get("timestamp"), fields.get("type"), fields.get("ordinal")
     if not isinstance(timestamp, str) or not isinstance(tag, str):
         raise BadRolloutLine(f"the line {data[:60]!r} has no timestamp or no type")
+    try:
+        payload = _decode_payload(tag, fields.get("payload"))
+    except RecursionError as error:
+        raise BadRolloutLine(f"the line {data[:60]!r} is nested too deeply") from error
     return RolloutLine(
         timestamp=timestamp,
-        payload=_decode_payload(tag, fields.get("payload")),
+        payload=payload,
         ordinal=ordinal if isinstance(ordinal, int) else None,
         extra={key: value for key, value in fields.items() if key not in _ENVELOPE},
     )

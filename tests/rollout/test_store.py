@@ -27,6 +27,7 @@ from codex_actors.rollout import (
     UnreadableRollout,
     find_latest,
     find_rollout,
+    find_rollouts,
     iter_rollout,
     list_rollouts,
     read_rollout,
@@ -118,6 +119,17 @@ async def test_finding_by_id(home: Path) -> None:
     assert (archived, renamed) == (await store.find("zz-1"), find_rollout(str(home), "zz-2"))
     with pytest.raises(ThreadNotFound, match=r"zz-4.*names of the files there"):
         await store.find("zz-4")
+
+
+async def test_finding_many_by_id(home: Path) -> None:
+    archived = write(home, "2024-01-01T00-00-00", "zz-1", b"", folder="archived_sessions")
+    newest = write(home, "2026-01-05T00-00-00", IDS[0], b"")
+    store = RolloutStore(str(home))
+
+    expected = {"zz-1": archived, IDS[0]: newest}
+    assert expected == await store.find_all(["zz-1", "zz-4", IDS[0]])
+    assert {IDS[1]: find_rollout(str(home), IDS[1])} == find_rollouts(str(home), [IDS[1]])
+    assert {} == find_rollouts(str(home), [])
 
 
 async def test_reading(tmp_path: Path) -> None:

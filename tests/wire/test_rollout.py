@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -151,3 +152,13 @@ def test_a_compaction_carries_items() -> None:
 def test_what_is_no_line_is_refused(data: bytes) -> None:
     with pytest.raises(BadRolloutLine):
         decode_line(data)
+
+
+@pytest.mark.parametrize("depth", range(900, 1000))
+def test_what_is_nested_too_deeply_is_read_or_refused(depth: int) -> None:
+    """Whether it is depends on how deep the caller's stack is."""
+    deep = b"[" * depth + b"]" * depth
+    for tag in (b"event_msg", b"session_meta", b"response_item"):
+        data = b'{"timestamp":"","type":"%b","payload":{"type":"message","id":%b}}'
+        with suppress(BadRolloutLine):
+            decode_line(data % (tag, deep))

@@ -1,0 +1,172 @@
+"""What the entries of a journal add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never, final
+
+import attrs
+
+from ..protocol import LetterId, PostedLetter, TaskId, TaskRecord, ThreadId
+from ._entries import (
+    AgentClosed,
+    AgentCreated,
+    AgentEdge,
+    Entry,
+    LetterPosted,
+    LettersDelivered,
+    TaskAssigned,
+    TaskSettled,
+    Together,
+)
+
+
+@final
+@attrs.frozen(kw_only=True)
+class JournalState:
+    """What a journal says, all entries taken together."""
+
+    agents: Mapping[ThreadId, AgentEdge] = attrs.field(factory=dict)
+    """Agents that were made and not closed, oldest first."""
+    closed: Mapping[ThreadId, AgentEdge] = attrs.field(factory=dict)
+    """Agents that were closed, in that order: they are not resumed, but can still be drawn."""
+    reasons: Mapping[ThreadId, str] = attrs.field(factory=dict)
+    """Why agents were closed, where that was said: ``closed`` or ``crashed``."""
+    tasks: Mapping[TaskId, TaskRecord] = attrs.field(factory=dict)
+    """All tasks, oldest first."""
+    letters: Mapping[LetterId, PostedLetter] = attrs.field(factory=dict)
+    """Letters that wait for an agent which is not closed, oldest first."""
+    problems: tuple[str, ...] = ()
+    """Lines that could not be read, and why."""
+
+    @property
+    def unsettled(self) -> tuple[TaskRecord, ...]:
+        """Tasks that have no outcome yet, oldest first."""
+        return tuple(record for record in self.tasks.values() if record.outcome is None)
+
+
+@final
+@attrs.define(eq=False)
+class Tally:
+    """The state while entries come in. Each costs the same, however many there were before."""
+
+    agents: dict[ThreadId, AgentEdge] = attrs.field(factory=dict)
+    closed: dict[ThreadId, AgentEdge] = attrs.field(factory=dict)
+    reasons: dict[ThreadId, str] = attrs.field(factory=dict)
+    tasks: dict[TaskId, TaskRecord] = attrs.field(factory=dict)
+    letters: dict[LetterId, PostedLetter] = attrs.field(factory=dict)
+    problems: tuple[str, ...] = ()
+    _open: dict[TaskId, None] = attrs.field(factory=dict)
+    """Tasks without an outcome; of a set the order would be lost."""
+    _boxes: dict[ThreadId, dict[LetterId, None]] = attrs.field(factory=dict)
+    """Letters that wait, by their receivers."""
+
+    @classmethod
+    def of(cls, state: JournalState) -> Tally:
+        """Go on from a state."""
+        tally = cls(
+            agents=dict(state.agents),
+            closed=dict(state.closed),
+            reasons=dict(state.reasons),
+            tasks=dict(state.tasks),
+            problems=state.problems,
+            open=dict.fromkeys(record.id for record in state.unsettled),
+        )
+        for letter in state.letters.values():
+            tally._post(letter)
+        return tally
+
+    def state(self) -> JournalState:
+        """What is said so far, in a value that does not change with this."""
+        return JournalState(
+            agents=dict(self.agents),
+            closed=dict(self.closed),
+            reasons=dict(self.reasons),
+            tasks=dict(self.tasks),
+            letters=dict(self.letters),
+            problems=self.problems,
+        )
+
+    def unsettled(self) -> tuple[TaskRecord, ...]:
+        """Tasks that have no outcome yet, oldest first."""
+        return tuple([self.tasks[task_id] for task_id in self._open])
+
+    def letters_of(self, thread_id: ThreadId) -> tuple[PostedLetter, ...]:
+        """Letters that wait for the agent, oldest first."""
+        return tuple([self.letters[letter_id] for letter_id in self._boxes.get(thread_id, ())])
+
+    def count_letters(self, thread_id: ThreadId) -> int:
+        """How many letters wait for the agent."""
+        return len(self._boxes.get(thread_id, ()))
+
+    def add(self, entry: Entry) -> None:
+        """Change what is known by what the entry says.
+
+        Of two outcomes of a task the first counts. An agent that is made again is not closed.
+        """
+        match entry:
+            case AgentCreated(edge):
+                self.closed.pop(edge.thread_id, None)
+                self.reasons.pop(edge.thread_id, None)
+                self.agents[edge.thread_id] = edge
+            case AgentClosed(thread_id, reason):
+                self._close(thread_id, reason)
+            case TaskAssigned(record):
+                self._assign(record)
+            case TaskSettled():
+                self._settle(entry)
+            case LetterPosted(letter):
+                self._post(letter)
+            case LettersDelivered(letter_ids):
+                for letter_id in letter_ids:
+                    self._take(letter_id)
+            case Together(entries):
+                for each in entries:
+                    self.add(each)
+            case _:
+                assert_never(entry)
+
+    def _close(self, thread_id: ThreadId, reason: str | None) -> None:
+        edge = self.agents.pop(thread_id, None)
+        if edge is None:
+            return
+        self.closed[thread_id] = edge
+        if reason is not None:
+            self.reasons[thread_id] = reason
+        for letter_id in self._boxes.pop(thread_id, ()):
+            del self.letters[letter_id]
+
+    def _assign(self, record: TaskRecord) -> None:
+        if record.id not in self.tasks:
+            self.tasks[record.id] = record
+            if record.outcome is None:
+                self._open[record.id] = None
+
+    def _settle(self, entry: TaskSettled) -> None:
+        if entry.task_id in self._open:
+            del self._open[entry.task_id]
+            known = self.tasks[entry.task_id]
+            self.tasks[entry.task_id] = attrs.evolve(
+                known, outcome=entry.outcome, settled_at=entry.settled_at
+            )
+
+    def _post(self, letter: PostedLetter) -> None:
+        if letter.id not in self.letters and letter.receiver not in self.closed:
+            self.letters[letter.id] = letter
+            self._boxes.setdefault(letter.receiver, {})[letter.id] = None
+
+    def _take(self, letter_id: LetterId) -> None:
+        letter = self.letters.pop(letter_id, None)
+        if letter is not None:
+            box = self._boxes[letter.receiver]
+            del box[letter_id]
+            if not box:
+                del self._boxes[letter.receiver]
+
+
+def add_up(entries: Iterable[Entry], problems: tuple[str, ...] = ()) -> JournalState:
+    """What the entries say together."""
+    tally = Tally(problems=problems)
+    for entry in entries:
+        tally.add(entry)
+    return tally.state()
