@@ -31,6 +31,8 @@ from ..protocol import (
 from ..rollout import FlushReport, Recorder
 from ..tools import Tool, Toolbox
 from ..wire import encode_json
+from ._accounts import Account
+from ._delivered import delivery_line
 from ._history import History
 from ._hub import Hub
 from ._services import AgentServices
@@ -59,6 +61,7 @@ class Thread:
     services: AgentServices
     recorder: Recorder
     hub: Hub
+    account: Account
     tokens: TokenUsageInfo = TokenUsageInfo()
     limits: RateLimits | None = None
     base_instructions: str
@@ -74,6 +77,8 @@ class Thread:
     """What people wrote for agents in the directory `guided`."""
     guided: str | None = None
     """The directory that guides were last looked for in."""
+    delivered: list[str] = attrs.field(factory=list)
+    """Ids of mail that was recorded since the driver last looked."""
     submission: str = ""
     """The submission that events answer at the moment."""
     _unannounced: list[EventMsg] = attrs.field(factory=list)
@@ -114,6 +119,9 @@ class Thread:
             item = limit_output(item, self.settings.model.truncation)
         encoded = self.history.append(item)
         self.keep(Recorded(item, encoded))
+        if entry.mail is not None:
+            self.keep(delivery_line(entry.mail))
+            self.delivered.append(entry.mail)
         self.announce(RawItemRecorded(item))
         if isinstance(entry.shown, UserMessageItem):
             self.start_item(entry.shown, turn_id)
@@ -145,11 +153,21 @@ class Thread:
     def announce(self, msg: EventMsg) -> None:
         """Queue an event and its flat forms for the next `settle`. Not a checkpoint."""
         if isinstance(msg, TokensCounted) and msg.info is not None:
-            self.tokens, self.limits = msg.info, msg.rate_limits
+            self._count(msg.info, msg.rate_limits)
         for event in (msg, *self._flat(msg)):
             if is_kept(event):
                 self.keep(EventLine(event))
             self._unannounced.append(event)
+
+    def _count(self, info: TokenUsageInfo, limits: RateLimits | None) -> None:
+        used = info.total_token_usage.total_tokens - self.tokens.total_token_usage.total_tokens
+        self.account.charge(max(used, 0))
+        self.tokens, self.limits = info, limits
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether something is still to be announced."""
+        return bool(self._unannounced)
 
     def sync(self) -> None:
         """Have the next `settle` wait for the disk itself, not only for the kernel."""
@@ -162,10 +180,18 @@ class Thread:
 
         Cancellation: nothing is lost; the next call goes on.
         """
+        await self.flush()
+        self.release()
+
+    async def flush(self) -> None:
+        """Write what was recorded; what is to be announced waits for `release`."""
         if self._unflushed:
             report = await self.recorder.flush(sync=self._sync)
             self._unflushed = self._sync = False
             self._report(report)
+
+    def release(self) -> None:
+        """Announce what was queued. Not a checkpoint."""
         events, self._unannounced = self._unannounced, []
         self.publish(events)
 
