@@ -8,6 +8,7 @@ the waiting. A turn's end is the driver's return value, never a message to itsel
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, assert_never, final
 
@@ -59,6 +60,8 @@ class AgentWorld:
     """Makes the thread: new, or from its rollout after a restart."""
     settle: Callable[[Work, TaskOutcome], Awaitable[str | None]]
     """Writes down how a turn's task ended, and tells; returns what the disk had against it."""
+    settle_soon: Callable[[Work, TaskOutcome], None]
+    """Has that written with the turn's last lines; `settle` is still to be called."""
     records: Path | None
     """Where running processes are noted, for whoever finds them after a kill -9."""
 
@@ -249,7 +252,7 @@ class _Agent:
             return
         try:
             turn, setup = set_up_turn(work, self.thread, self.sessions)
-            desk.run = TurnRun(turn, self.thread, setup)
+            desk.run = TurnRun(turn, self.thread, setup, partial(self._ending, work))
             await desk.run.run(self.home)
         finally:
             await self._conclude(work, desk.run)
@@ -276,6 +279,9 @@ class _Agent:
         if run is not None and run.turn.phase is Phase.DONE:
             self.mailbox.progressed()
         self._keep(leftover)
+
+    def _ending(self, work: Work, turn: Turn) -> None:
+        self.world.settle_soon(work, outcome_of(turn))
 
     async def _settle(self, work: Work, outcome: TaskOutcome) -> None:
         with trio.move_on_after(SETTLING, shield=True):

@@ -18,6 +18,7 @@ from ..protocol import (
 )
 from ..rollout import (
     AgentEdge,
+    Clerk,
     Journal,
     JournalError,
     RolloutStore,
@@ -37,6 +38,8 @@ class Books:
     """Writes down before it is acted on, and tells after it is written."""
 
     home: str | None
+    clerk: Clerk
+    """Who writes the journal; the rollouts of the tree as well."""
     hub: Hub
     services: AgentServices
     _stack: AsyncExitStack
@@ -66,7 +69,9 @@ class Books:
             await RolloutStore(desk.settings.home).find(desk.thread_id)
         if self._journal is None:
             await self._stack.enter_async_context(open_lock(self.home, desk.thread_id))
-            opening = open_journal(self.home, desk.thread_id, now=self.services.now)
+            opening = open_journal(
+                self.home, desk.thread_id, clerk=self.clerk, now=self.services.now
+            )
             self._journal = await self._stack.enter_async_context(opening)
             await self.settle_all(TaskInterrupted("restart"))
         if desk.thread_id not in self.journal.state.agents:
@@ -93,6 +98,13 @@ class Books:
         await self.journal.assign(record)
         self.hub.add_feed(feed)
         return feed
+
+    def settle_soon(self, task_id: TaskId, outcome: TaskOutcome) -> None:
+        """Have the outcome written with the next lines of a rollout; `settle` tells of it.
+
+        Not a checkpoint.
+        """
+        self.journal.settle_soon(task_id, outcome)
 
     async def settle(self, task_id: TaskId, outcome: TaskOutcome) -> str | None:
         """Write down how a task ended, unless that is known, and tell.

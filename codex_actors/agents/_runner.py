@@ -51,10 +51,27 @@ class TurnSetup:
 class TurnRun:
     """One turn while it runs. `post` and `interrupt` are how others get at it."""
 
-    def __init__(self, turn: Turn, thread: Thread, setup: TurnSetup) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        thread: Thread,
+        setup: TurnSetup,
+        ending: Callable[[Turn], None] | None = None,
+    ) -> None:
+        """Make it ready.
+
+        Args:
+            turn: The turn in its first state.
+            thread: The thread that it goes on with.
+            setup: What it is run with.
+            ending: Called with the turn when it is over, just before its last lines are
+                written: what it gives the tree's clerk to write is written with them. Not a
+                checkpoint.
+        """
         self.turn = turn
         self._thread = thread
         self._setup = setup
+        self._ending = ending
         self._send, self._receive = trio.open_memory_channel[TurnInput | EventMsg](math.inf)
         self._began_at = thread.services.now()
         self._first_token_at: float | None = None
@@ -125,6 +142,8 @@ class TurnRun:
     async def _loop(self, workers: TurnWorkers, effects: tuple[Effect, ...]) -> None:
         while True:
             self._carry_out_all(effects, workers)
+            if self.turn.is_over and self._ending is not None:
+                self._ending(self.turn)
             await self._thread.settle()
             self._start_later()
             if self.turn.is_over:
