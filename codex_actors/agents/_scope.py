@@ -12,7 +12,7 @@ import trio
 from ..actors import open_broadcast, open_supervisor
 from ..models import ModelClient, open_client
 from ..protocol import Event, Settings, TaskInterrupted
-from ..rollout import open_recorder
+from ..rollout import Clerk, open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
 from ._books import Books
 from ._hub import Hub
@@ -58,9 +58,12 @@ async def open_agents(
                 model = await stack.enter_async_context(open_client(settings.provider))
             services = AgentServices(model=model, toolbox=toolbox)
         home = None if settings.ephemeral else settings.home
-        recorder = await stack.enter_async_context(open_recorder(home, now=services.now))
+        clerk = await stack.enter_async_context(open_clerk())
+        recorder = await stack.enter_async_context(
+            open_recorder(home, clerk=clerk, now=services.now)
+        )
         broadcast = await stack.enter_async_context(open_broadcast[Event]())
-        books = await stack.enter_async_context(_open_books(home, Hub(broadcast), services))
+        books = await stack.enter_async_context(_open_books(home, clerk, Hub(broadcast), services))
         supervisor = await stack.enter_async_context(open_supervisor(""))
         yield AgentTree(
             settings=settings,
@@ -74,11 +77,11 @@ async def open_agents(
 
 @asynccontextmanager
 async def _open_books(
-    home: str | None, hub: Hub, services: AgentServices
+    home: str | None, clerk: Clerk, hub: Hub, services: AgentServices
 ) -> AsyncGenerator[Books, None]:
     """Keep a tree's books; every task that is still open at the end gets its outcome."""
     async with AsyncExitStack() as stack:
-        books = Books(home, hub, services, stack)
+        books = Books(home, clerk, hub, services, stack)
         try:
             yield books
         finally:

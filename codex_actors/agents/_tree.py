@@ -151,6 +151,7 @@ class AgentTree:
             desk=desk,
             load=partial(self._load, desk, spec),
             settle=self._settle,
+            settle_soon=self._settle_soon,
             records=records_folder(self.settings),
         )
         child = ChildSpec(
@@ -226,6 +227,10 @@ class AgentTree:
                 pass
         await trio.lowlevel.checkpoint()
         return ()
+
+    def _settle_soon(self, work: Work, outcome: TaskOutcome) -> None:
+        if work.task_id is not None:
+            self._books.settle_soon(work.task_id, outcome)
 
     async def _settle(self, work: Work, outcome: TaskOutcome) -> str | None:
         if work.task_id is None:
