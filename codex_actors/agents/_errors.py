@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .._errors import CodexActorsError
 from ..protocol import Refused
 
@@ -51,3 +53,72 @@ class NoSuchAgent(AgentError, LookupError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no agent {name!r} in this tree; `tree.snapshot()` shows who is")
+
+
+class SpawnRefused(AgentError):
+    """A child cannot be made as it was asked for. Nothing was made."""
+
+
+class UnknownModel(SpawnRefused, LookupError):
+    """Nothing is known of the model that a child was to have.
+
+    Args:
+        slug: The model's name.
+        known: Names that are known; of many, the first are told.
+    """
+
+    def __init__(self, slug: str, known: Sequence[str]) -> None:
+        self.slug = slug
+        self.known = tuple(known[:5])
+        """At most five, the preferred ones first."""
+        choice = f"choose among {_listed(self.known)}" if self.known else "leave it out"
+        super().__init__(
+            f"model {slug!r} is not known; {choice}, or describe it under [models.{slug!r}] in"
+            " config.toml"
+        )
+
+
+class UnknownEffort(SpawnRefused, ValueError):
+    """The model that a child was to have does not know this effort."""
+
+    def __init__(self, effort: str, model: str, supported: Sequence[str]) -> None:
+        self.effort = effort
+        self.model = model
+        self.supported = tuple(supported)
+        super().__init__(
+            f"model {model!r} does not know the effort {effort!r}; choose among"
+            f" {_listed(self.supported)}, or leave it out"
+        )
+
+
+class UnknownSummary(SpawnRefused, ValueError):
+    """The model that a child was to have does not sum up its thoughts in this way."""
+
+    def __init__(self, summary: str, model: str, supported: Sequence[str]) -> None:
+        self.summary = summary
+        self.model = model
+        self.supported = tuple(supported)
+        super().__init__(
+            f"model {model!r} does not know the summary {summary!r}; choose among"
+            f" {_listed(self.supported)}, or leave it out"
+        )
+
+
+class AuthorityWidened(SpawnRefused):
+    """A child was to be allowed what its parent, or its role, is not."""
+
+    def __init__(self, what: str, wished: object, allowed: object) -> None:
+        self.what = what
+        """The setting in question."""
+        self.wished = wished
+        self.allowed = allowed
+        """What would have been granted at most; None: nothing."""
+        bound = "nothing" if allowed is None else repr(allowed)
+        super().__init__(
+            f"{what} {wished!r} is more than may be given, which is {bound}; leave it out, or ask"
+            " for less"
+        )
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(map(repr, words))
