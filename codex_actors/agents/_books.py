@@ -23,6 +23,8 @@ from ..protocol import (
 )
 from ..rollout import (
     AgentEdge,
+    Clerk,
+    CloseReason,
     Journal,
     JournalError,
     RolloutStore,
@@ -59,6 +61,8 @@ class Books:
     """Writes down before it is acted on, and tells after it is written."""
 
     home: str | None
+    clerk: Clerk
+    """Who writes the journal; the rollouts of the tree as well."""
     hub: Hub
     services: AgentServices
     _stack: AsyncExitStack
@@ -73,8 +77,12 @@ class Books:
         assert self._journal is not None, "an agent was there before the root"
         return self._journal
 
-    async def open(self, root: ThreadId, *, resumed: bool) -> None:
+    async def open(self, root: ThreadId, *, found_in: str | None) -> None:
         """Open the journal of the tree with this root.
+
+        Args:
+            root: Its thread id.
+            found_in: The home that the thread must be found in, if it is resumed.
 
         Raises:
             JournalError: if the disk refuses.
@@ -82,10 +90,10 @@ class Books:
             ThreadNotFound: if it is to be resumed, and there is no such thread; then
                 nothing is written.
         """
-        if resumed and self.home is not None:
-            await RolloutStore(self.home).find(root)
+        if found_in is not None:
+            await RolloutStore(found_in).find(root)
         await self._stack.enter_async_context(open_lock(self.home, root))
-        opening = open_journal(self.home, root, now=self.services.now)
+        opening = open_journal(self.home, root, clerk=self.clerk, now=self.services.now)
         self._journal = await self._stack.enter_async_context(opening)
 
     async def enter(self, edge: AgentEdge) -> None:
@@ -101,7 +109,7 @@ class Books:
         else:
             await self.journal.create_agent(edge)
 
-    async def leave(self, thread_ids: Iterable[ThreadId], reason: str) -> str | None:
+    async def leave(self, thread_ids: Iterable[ThreadId], reason: CloseReason) -> str | None:
         """Write down that agents are no more; return what the disk had against it."""
         known = [name for name in thread_ids if name in self.journal.agents]
         if not known:
@@ -160,6 +168,9 @@ class Books:
 
         Cancellation: nothing is lost; the next call goes on.
         """
+        if task_id is not None:
+            # Written with the turn's last lines, in one go; what follows only looks.
+            self.journal.settle_soon(task_id, self._unwritten.get(task_id, outcome))
         thread.sync()
         await thread.flush()
         if task_id is None:
@@ -215,7 +226,7 @@ class Books:
         """
         for name in mail_ids:
             desk.box.pop(name, None)
-        letters = tuple(LetterId(n) for n in mail_ids if n in self.journal.letters)
+        letters = tuple(LetterId(n) for n in mail_ids if self.journal.waits(LetterId(n)))
         if not letters:
             await trio.lowlevel.checkpoint()
             return
@@ -241,4 +252,6 @@ class Books:
         return record, None
 
     def _known(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
-        return attrs.evolve(self.journal.task(task_id), outcome=outcome)
+        record = self.journal.task(task_id)
+        assert record is not None, "the outcome of a task that was never given"
+        return attrs.evolve(record, outcome=outcome)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import final
 
 import attrs
+import trio
 
+from ..actors import ActorRef
 from ..core import ContextTexts
-from ..protocol import Event, EventMsg, Settings, ThreadId
+from ..protocol import Settings, ThreadId
 from ..rollout import Recorder
-from ..tools import Tool, Toolbox
-from ..wire import encode_item, encode_json
+from ..tools import Tool
 from ._books import Books
-from ._desk import Desk
+from ._desk import Desk, Envelope
+from ._equipment import Equipment, Equipper
 from ._hub import Hub
 from ._post import Post
 from ._residency import Residency
 from ._services import AgentServices
 from ._slots import Slots
-from ._thread import Equipment
-
-KEPT: Final = 64
-"""How many sets of tools are remembered, for agents whose settings are the same."""
 
 
 @final
@@ -38,5 +36,18 @@ class Commons:
     texts: ContextTexts
     slots: Slots
     residency: Residency
+    equipper: Equipper
+    exits: trio.MemorySendChannel[ActorRef[Envelope]]
+    """Takes the addresses of agents that have ended for good."""
     desks: dict[ThreadId, Desk] = attrs.field(factory=dict)
     """Every agent of the tree, owners before those they own."""
+    by_ref: dict[str, Desk] = attrs.field(factory=dict)
+    """The same by the path of their actors."""
+    closing: bool = False
+    """Whether the tree is being left: then no end of an agent is its own."""
+
+    def equipment(
+        self, settings: Settings, tools: tuple[Tool, ...], without: tuple[str, ...]
+    ) -> Equipment:
+        """The tools of an agent."""
+        return self.equipper.equip(settings, tools, without)

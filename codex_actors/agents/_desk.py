@@ -12,6 +12,7 @@ from ..actors import ActorRef, ReplyPort, Supervisor, WatchCell
 from ..core import Entry, Interrupted
 from ..protocol import (
     AgentPath,
+    Item,
     PostedLetter,
     Settings,
     Submission,
@@ -45,6 +46,8 @@ class Work:
     shell: str | None = None
     """A command of the user's: it is run, and no model is asked."""
     task_id: TaskId | None = None
+    seconds: float | None = None
+    """How long it may run."""
     submission: str = ""
     """What its events answer, if that is not the turn itself."""
     again: bool = False
@@ -64,6 +67,8 @@ class Envelope:
     entries: tuple[Entry, ...] = ()
     """Its input, prepared by the sender: the reader only reads."""
     task_id: TaskId | None = None
+    seconds: float | None = None
+    """How long its turn may run."""
     reply: ReplyPort[Verdict]
 
 
@@ -100,6 +105,8 @@ class Desk:
     parent: Desk | None = None
     children: dict[str, Desk] = attrs.field(factory=dict)
     """By name, oldest first; those that live or are being made."""
+    born: int = 0
+    """How many of them were named by number."""
     descendants: int = 0
     """How many agents there are below."""
     ref: ActorRef[Envelope] | None = None
@@ -116,6 +123,10 @@ class Desk:
     """Whether a turn runs or waits to be run."""
     begun: bool = False
     """Whether the thread is on disk already."""
+    stored: str | None = None
+    """Its rollout's path, if an earlier process began it."""
+    inherited: tuple[Item, ...] = ()
+    """What it begins with of its owner's conversation."""
     dormant: bool = False
     """Whether it is loaded when there is something to do, not when it starts."""
     fence: str | None = None
@@ -152,6 +163,11 @@ class Desk:
             desk = waiting.pop()
             yield desk
             waiting.extend(reversed(desk.children.values()))
+
+    @property
+    def root(self) -> Desk:
+        """The root's."""
+        return self if self.parent is None else self.parent.root
 
     @property
     def comes_back(self) -> bool:

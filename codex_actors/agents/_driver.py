@@ -15,6 +15,7 @@ from ..protocol import (
     TaskInterrupted,
     TaskOutcome,
     TaskOverBudget,
+    TaskTimedOut,
     TurnAborted,
     TurnCompleted,
     TurnStarted,
@@ -27,7 +28,7 @@ from ._errors import NoRoom
 from ._guides import knows_guides, look_up_guides
 from ._overrides import apply_overrides
 from ._post import mail_entries
-from ._runner import TurnRun
+from ._runner import DEADLINE, TurnRun
 from ._setup import set_up_turn
 from ._slots import Slot
 from ._thread import Thread
@@ -43,8 +44,13 @@ BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_
 CRASHED_TWICE: Final = TaskFailed("the agent crashed at it twice", "internal_server_error")
 
 
-def outcome_of(turn: Turn) -> TaskOutcome:
-    """Return how a turn ended, as the outcome of its task."""
+def outcome_of(turn: Turn, seconds: float | None = None) -> TaskOutcome:
+    """Return how a turn ended, as the outcome of its task.
+
+    Args:
+        turn: The turn.
+        seconds: How long it might run.
+    """
     match turn.phase:
         case Phase.DONE if turn.error is None:
             return TaskCompleted(turn.last_agent_message)
@@ -54,6 +60,8 @@ def outcome_of(turn: Turn) -> TaskOutcome:
             return TaskFailed(turn.error.message, kind)
         case Phase.ABORTED if turn.over is not None:
             return TaskOverBudget(turn.over)
+        case Phase.ABORTED if turn.interrupted_by == DEADLINE and seconds is not None:
+            return TaskTimedOut(seconds)
         case Phase.ABORTED:
             return TaskInterrupted(turn.interrupted_by or "user")
         case _:
@@ -193,7 +201,7 @@ class Driver:
         ending = desk.ending
         if ending is not None:
             await ending.arrive(desk.thread_id)
-        outcome = outcome_of(run.turn)
+        outcome = outcome_of(run.turn, work.seconds)
         again = outcome == TaskInterrupted("restart") and not work.again
         settles = work.task_id if not again else None
         written = await self.commons.books.conclude(thread, settles, outcome)

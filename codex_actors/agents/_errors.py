@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from .._errors import CodexActorsError
-from ..protocol import Refused
+from ..protocol import AgentPath, Refused
 
 
 class AgentError(CodexActorsError):
@@ -122,3 +123,103 @@ class AuthorityWidened(SpawnRefused):
 
 def _listed(words: Sequence[str]) -> str:
     return ", ".join(map(repr, words))
+
+
+class AgentFenced(SpawnRefused):
+    """The agent was interrupted, and nobody has told it to go on."""
+
+    def __init__(self, path: AgentPath, by: str) -> None:
+        super().__init__(
+            f"{path} was interrupted by {by!r}; give it a task first, then it may have children"
+        )
+
+
+class NameInUse(SpawnRefused):
+    """A sibling has that name."""
+
+    def __init__(self, path: AgentPath) -> None:
+        super().__init__(f"{path} lives already; choose another name, or close it first")
+        self.path = path
+
+
+class TooDeep(SpawnRefused):
+    """There would be too many generations."""
+
+    def __init__(self, limiting: AgentPath, depth: int, owner: AgentPath) -> None:
+        super().__init__(
+            f"{owner} may not have children: {limiting} allows {depth} generations below it; let"
+            f" {owner} do the work itself"
+        )
+
+
+class TooMany(SpawnRefused):
+    """A limit of agents is reached.
+
+    Attributes:
+        holders: Paths of those that count.
+    """
+
+    def __init__(self, what: str, limit: int, holders: Sequence[str]) -> None:
+        self.limit = limit
+        self.holders = tuple(holders)
+        super().__init__(f"{what} {limit}: {_some(holders)}; close one that is done, then spawn")
+
+
+class TooManyChildren(TooMany):
+    """An agent has as many children as it may have."""
+
+    def __init__(self, owner: AgentPath, limit: int, holders: Sequence[str]) -> None:
+        super().__init__(f"{owner} has all the children that it may have,", limit, holders)
+
+
+class TooManyAgents(TooMany):
+    """As many agents live as may live."""
+
+    def __init__(self, top: AgentPath, limit: int, holders: Sequence[str]) -> None:
+        super().__init__(f"{top} and those below it are as many as may live,", limit, holders)
+
+
+class NoRoom(AgentError):
+    """An agent cannot be loaded: too many are, and all of them are busy."""
+
+    def __init__(self, holders: Sequence[str]) -> None:
+        self.holders = tuple(holders)
+        super().__init__(
+            f"no room to load an agent: {len(holders)} are loaded and busy, {_some(holders)}; wait"
+            " for one of them, or allow more"
+        )
+
+
+class LetterBoxFull(AgentError):
+    """Too many letters wait for an agent."""
+
+    def __init__(self, path: AgentPath, limit: int, senders: Sequence[str]) -> None:
+        who, count = Counter(senders).most_common(1)[0]
+        super().__init__(
+            f"{limit} letters wait for {path}, {count} of them from {who}; let it read them first:"
+            " give it a task, or a letter that starts a turn"
+        )
+        self.path = path
+
+
+class WaitRing(AgentError):
+    """Agents would wait for each other for ever."""
+
+    def __init__(self, ring: Sequence[str]) -> None:
+        self.ring = tuple(ring)
+        """Paths of the agents; each waits for the next, and the last for the first."""
+        way = " for ".join((*ring, ring[0]))
+        super().__init__(f"this would wait for ever: {way}; give the work to somebody else")
+
+
+class DeadlinePassed(AgentError, TimeoutError):
+    """A call took longer than it may. What it began goes on, or was taken back as it says."""
+
+    def __init__(self, what: str, seconds: float, state: str) -> None:
+        super().__init__(f"{what} was not done within {seconds:g} s: {state}")
+        self.seconds = seconds
+
+
+def _some(paths: Sequence[str], shown: int = 8) -> str:
+    more = f" and {len(paths) - shown} more" if len(paths) > shown else ""
+    return ", ".join(paths[:shown]) + more

@@ -12,7 +12,7 @@ from typing import Final, final
 
 import attrs
 
-from ..core import Entry, MailArrived, decide_mail, letter_item, notice_item
+from ..core import Entry, MailArrived, decide_mail, letter_entry, notice_item
 from ..protocol import Letter, LetterId, PostedLetter, TaskRecord
 from ..rollout import time_stamp
 from ._books import Books
@@ -53,7 +53,7 @@ class Post:
             await self.books.journal.post(posted)
         finally:
             desk.announced_letters -= 1
-            if posted.id in self.books.journal.letters:
+            if self.books.journal.waits(posted.id):
                 self.deliver(desk, posted)
         return posted
 
@@ -103,8 +103,8 @@ def mail_entries(mails: Iterable[Mail]) -> tuple[Entry, ...]:
 
 def mail_entry(mail: Mail) -> Entry:
     """One piece of mail as the history will hold it."""
-    item = letter_item(mail) if isinstance(mail, PostedLetter) else notice_item(mail)
-    return Entry(item, mail=mail.id)
+    entry = letter_entry(mail) if isinstance(mail, PostedLetter) else Entry(notice_item(mail))
+    return attrs.evolve(entry, mail=mail.id)
 
 
 def _triggers(mail: Mail) -> bool:

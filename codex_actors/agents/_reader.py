@@ -84,7 +84,13 @@ class Reader:
         busy = self._turn_id is not None and not self._stopping
         if envelope.task_id is not None or not busy:
             turn_id = envelope.submission.id
-            work = Work(turn_id=turn_id, op=op, entries=envelope.entries, task_id=envelope.task_id)
+            work = Work(
+                turn_id=turn_id,
+                op=op,
+                entries=envelope.entries,
+                task_id=envelope.task_id,
+                seconds=envelope.seconds,
+            )
             self.desk.lift_fence()
             self.desk.put(work)
             return Accepted(turn_id=turn_id)

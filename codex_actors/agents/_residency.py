@@ -64,10 +64,9 @@ class Residency:
         self._loaded.pop(thread_id, None)
 
     async def _unload_one(self) -> None:
-        for thread_id, (_, resident) in self._loaded.items():
-            if resident.at_rest():
-                break
-        else:
+        resting = (name for name, (_, resident) in self._loaded.items() if resident.at_rest())
+        thread_id = next(resting, None)
+        if thread_id is None:
             raise NoRoom(tuple(sorted(path for path, _ in self._loaded.values())))
-        del self._loaded[thread_id]
+        _, resident = self._loaded.pop(thread_id)
         await resident.unload()

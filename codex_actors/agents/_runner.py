@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, assert_never, final
 
@@ -32,6 +33,8 @@ from ._workers import GRACE, TurnWorkers, open_workers
 
 logger = logging.getLogger(__name__)
 
+DEADLINE: Final = "deadline"
+"""Who ends a turn that has taken the time it had."""
 CLEAN_UP: Final = 2 * GRACE
 """Seconds that a cancelled turn may take to end in order, disk included."""
 
@@ -48,6 +51,8 @@ class TurnSetup:
     context_line: TurnContext
     slot: Slot
     """The turn's place among those that run."""
+    seconds: float | None = None
+    """How long it may run."""
 
 
 @final
@@ -80,6 +85,10 @@ class TurnRun:
                 return entries
             if isinstance(what, core.Steered):
                 entries += what.entries
+
+    def waiting(self) -> AbstractAsyncContextManager[None]:
+        """Do not count as running while one of the turn's tools waits for somebody else."""
+        return self._setup.slot.waiting()
 
     def post(self, what: TurnInput | EventMsg) -> None:
         """Give the turn an input, or an event to announce in its order. Not a checkpoint."""
@@ -216,14 +225,19 @@ class TurnRun:
 
     def _watch_clock(self, workers: TurnWorkers) -> None:
         """End the turn when the time is over that it may take."""
-        deadline = self._thread.account.deadline(trio.current_time())
-        if deadline < math.inf:
-            workers.start(partial(self._stop_at, deadline), "clock")
+        now, seconds = trio.current_time(), self._setup.seconds
+        budget = self._thread.account.deadline(now)
+        if seconds is not None and now + seconds < budget:
+            workers.start(
+                partial(self._stop_at, now + seconds, core.Interrupted(DEADLINE)), "clock"
+            )
+        elif budget < math.inf:
+            workers.start(partial(self._stop_at, budget, None), "clock")
 
-    async def _stop_at(self, deadline: float) -> None:
-        await trio.sleep_until(deadline)
+    async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
+        await trio.sleep_until(time)
         limit = self._thread.account.refuses_request(trio.current_time())
-        self.post(core.Interrupted("budget", limit or "seconds"))
+        self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
 
     async def _sample(self, number: int) -> None:
         setup, thread = self._setup, self._thread

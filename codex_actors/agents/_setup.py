@@ -33,6 +33,7 @@ def set_up_turn(
         prompt=partial(_make_prompt, work, thread, equipment.specs),
         context_line=_context_line(work.turn_id, thread.settings, now),
         slot=slot,
+        seconds=work.seconds,
     )
     thread.told = now
     return turn, setup
@@ -91,9 +92,7 @@ def _first_state(
     )
 
 
-def _tool_context(
-    work: Work, thread: Thread, sessions: ExecSessions, slot: Slot
-) -> ToolContext:
+def _tool_context(work: Work, thread: Thread, sessions: ExecSessions, slot: Slot) -> ToolContext:
     return ToolContext(
         settings=thread.settings,
         thread_id=thread.id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import attrs
 
@@ -29,22 +29,16 @@ from ..protocol import (
     WarningRaised,
 )
 from ..rollout import FlushReport, Recorder
-from ..tools import Tool, Toolbox
-from ..wire import encode_json
+from ..tools import Tool
 from ._accounts import Account
 from ._delivered import delivery_line
 from ._history import History
 from ._hub import Hub
 from ._services import AgentServices
 
-
-@final
-@attrs.frozen
-class Equipment:
-    """An agent's tools, and how the model is told of them."""
-
-    toolbox: Toolbox
-    specs: bytes
+if TYPE_CHECKING:
+    from ._commons import Commons
+    from ._equipment import Equipment
 
 
 @final
@@ -58,17 +52,15 @@ class Thread:
     """The root's thread id."""
     settings: Settings
     history: History
-    services: AgentServices
-    recorder: Recorder
-    hub: Hub
+    commons: Commons
     account: Account
     tokens: TokenUsageInfo = TokenUsageInfo()
     limits: RateLimits | None = None
     base_instructions: str
     tools: tuple[Tool, ...] = ()
     """Tools that this agent has beside those that go with its settings."""
-    texts: ContextTexts
-    """The words that the model is told things with."""
+    without_tools: tuple[str, ...] = ()
+    """Full names of tools that its role takes away."""
     post: Callable[[EventMsg], None] = attrs.field(init=False)
     """Where what happens outside the runner is announced; a running turn orders it."""
     told: Surroundings | None = None
@@ -84,18 +76,33 @@ class Thread:
     _unannounced: list[EventMsg] = attrs.field(factory=list)
     _unflushed: bool = False
     _sync: bool = False
-    _equipment: tuple[Settings, Equipment] | None = None
 
     def __attrs_post_init__(self) -> None:
         self.post = self.tell
 
+    @property
+    def services(self) -> AgentServices:
+        """The outside world."""
+        return self.commons.services
+
+    @property
+    def recorder(self) -> Recorder:
+        """Who writes the rollout."""
+        return self.commons.recorder
+
+    @property
+    def hub(self) -> Hub:
+        """Where everything that is announced goes through."""
+        return self.commons.hub
+
+    @property
+    def texts(self) -> ContextTexts:
+        """The words that the model is told things with."""
+        return self.commons.texts
+
     def equipment(self) -> Equipment:
         """The tools that go with the present settings."""
-        if self._equipment is None or self._equipment[0] is not self.settings:
-            toolbox = Toolbox([*self.services.toolbox(self.settings), *self.tools])
-            specs = encode_json(toolbox.specs())
-            self._equipment = self.settings, Equipment(toolbox, specs)
-        return self._equipment[1]
+        return self.commons.equipment(self.settings, self.tools, self.without_tools)
 
     def hear(self, msg: EventMsg) -> None:
         """Announce what a tool tells, in the order of the turn if one runs."""

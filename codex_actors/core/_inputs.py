@@ -17,6 +17,8 @@ class Entry:
     item: Item
     shown: TurnItem | None = None
     """How people are shown it; None: they are not."""
+    mail: str | None = None
+    """Id of the mail that it is, if it is any; the rollout says with it that it was delivered."""
 
 
 @attrs.frozen(kw_only=True)

@@ -135,6 +135,10 @@ class Journal:
         """Letters that wait for an agent, oldest first."""
         return self._tally.letters_of(thread_id)
 
+    def waits(self, letter_id: LetterId) -> bool:
+        """Whether a letter waits to be delivered."""
+        return letter_id in self._tally.letters
+
     def count_letters(self, thread_id: ThreadId) -> int:
         """How many letters wait for an agent."""
         return self._tally.count_letters(thread_id)
