@@ -96,6 +96,8 @@ class Child:
     ended: Literal["finished", "killed", "crashed"] = "killed"
     overran: bool = False
     report: CloseReport | None = None
+    task: trio.lowlevel.Task | None = None
+    """The one in which all its incarnations run."""
     settled: trio.Event | None = None
     """Set when it runs, or pauses again, or is gone; for whoever brings it up."""
     _scope: trio.CancelScope = attrs.field(init=False, factory=trio.CancelScope)

@@ -16,7 +16,8 @@ class ActorError(CodexActorsError):
 
 @final
 class ActorTerminated(ActorError, trio.BrokenResourceError):
-    """You sent to an actor that will not read it, or asked one that will not answer.
+    """You sent to an actor that will not read it, asked one that will not answer, or
+    started one that was stopped meanwhile.
 
     It is also a `trio.BrokenResourceError`, so code that already copes with a
     vanished peer needs no new ``except`` clause.

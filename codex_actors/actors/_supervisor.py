@@ -12,6 +12,8 @@ import trio
 
 from ._child import Child, ChildSpec, CloseReport, refuse
 from ._errors import (
+    ActorError,
+    ActorTerminated,
     BufferTooSmall,
     NameTaken,
     NeverStarted,
@@ -27,6 +29,11 @@ M = TypeVar("M")
 
 HEADROOM = 0.9
 """The part of its own remaining time that a supervisor gives its children to stop."""
+
+_OWN_END = (
+    "actor {!r} cannot wait for its own end; return from its behavior, or let a task outside of"
+    " it call stop"
+)
 
 
 @final
@@ -77,6 +84,7 @@ class Supervisor:
 
         Raises:
             NameTaken: if a child with that name is alive.
+            ActorTerminated: if the child was stopped before it was running.
             NeverStarted: if the behavior returned without saying so.
             NotABehavior: if ``spec`` is not a `ChildSpec`; the error shows how to write it.
             SupervisorClosing: if the supervisor is being left, or was.
@@ -105,6 +113,8 @@ class Supervisor:
         ends at once, and its unread messages with it.
 
         Raises:
+            ActorError: if the caller is in the child itself, or in what the child has
+                started, and so would wait for its own end.
             NotAChild: if the actor was not started by this supervisor.
 
         Cancellation:
@@ -112,6 +122,8 @@ class Supervisor:
         """
         child = self._children.get(ref._cell.path.rpartition("/")[2])
         if child is not None and child.cell is ref._cell:
+            if _is_inside(child):
+                raise ActorError(_OWN_END.format(ref.path))
             child.ask(trio.current_time() + child.spec.grace)
             await ref.wait_terminated()
             assert child.report is not None
@@ -138,7 +150,7 @@ class Supervisor:
 
     def _adopt(self, spec: ChildSpec[M]) -> Child:
         inbox, outbox = trio.open_memory_channel[Any](spec.mailbox_size)
-        cell = Cell[M](f"{self.path}/{spec.name}", spec.grace, inbox, outbox)
+        cell: Cell[M] = Cell(f"{self.path}/{spec.name}", spec.grace, inbox, outbox)
         self._born += 1
         child = Child(spec, cell, self._born)
         self._children[spec.name] = child
@@ -150,10 +162,13 @@ class Supervisor:
             return ending.crash
         if ending.reason == "finished":
             return NeverStarted(child.cell.path)
+        if child.stopping and not self._closing:
+            return ActorTerminated(child.cell.path, "was stopped before it was running")
         return SupervisorClosing(self.path)
 
     async def _run(self, child: Child) -> None:
         """Be the one task of a child, through all its incarnations."""
+        child.task = trio.lowlevel.current_task()
         try:
             while True:
                 await child.run_incarnation()
@@ -168,12 +183,13 @@ class Supervisor:
                     case _ as never:
                         assert_never(never)
         finally:
-            del self._children[child.spec.name]
-            child.bury()
-            self._tell(child)
+            self._bury(child)
 
-    def _tell(self, child: Child) -> None:
-        """Send the ref of a child that has ended. Never raises: nobody may listen any more."""
+    @trio.lowlevel.enable_ki_protection
+    def _bury(self, child: Child) -> None:
+        """Announce the end. Never raises: nobody may listen any more."""
+        del self._children[child.spec.name]
+        child.bury()
         if self._exits is not None and child.begun:
             with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
                 self._exits.send_nowait(ActorRef(child.cell))
@@ -236,7 +252,7 @@ class Supervisor:
         Children put nothing into the group, except when they escalate, and except what
         no program should catch, like `KeyboardInterrupt`.
         """
-        told = [exc for exc in group.exceptions if not isinstance(exc, trio.Cancelled)]
+        told = [exc for exc in group.exceptions if not _is_cancellation(exc)]
         if self._crash is not None and all(isinstance(exc, Exception) for exc in told):
             self._crash.__cause__ = group
             return self._crash
@@ -306,6 +322,21 @@ async def _abort_start(child: Child) -> None:
     child.kill("nobody waits for its start any more")
     with trio.move_on_after(child.spec.grace, shield=True):
         await ActorRef(child.cell).wait_terminated()
+
+
+def _is_cancellation(exc: BaseException) -> bool:
+    """Return whether that is all it is: a cancelled nursery puts it into groups."""
+    if isinstance(exc, BaseExceptionGroup):
+        return exc.split(trio.Cancelled)[1] is None
+    return isinstance(exc, trio.Cancelled)
+
+
+def _is_inside(child: Child) -> bool:
+    """Return whether the present task is the child's, or could not outlive it."""
+    task: trio.lowlevel.Task | None = trio.lowlevel.current_task()
+    while task is not None and task is not child.task:
+        task = task.parent_nursery and task.parent_nursery.parent_task
+    return task is not None
 
 
 def _is_cancelled() -> bool:
