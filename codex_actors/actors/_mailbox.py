@@ -78,6 +78,8 @@ class Cell(Generic[M]):
     status: WatchCell[ActorStatus] = attrs.field(init=False)
     asked: dict[ReplyPort[Any], None] = attrs.field(init=False, factory=dict)
     """Questions whose askers still wait. An empty dict is a third of an empty set."""
+    held: bool = attrs.field(init=False, default=False)
+    """Whether the incarnation was brought down so that another can begin."""
     restarted_at: tuple[float, ...] = attrs.field(init=False, default=())
     """Restarts since the last progress, in seconds of Trio's clock."""
     failures: tuple[Exception, ...] = attrs.field(init=False, default=())
@@ -233,6 +235,14 @@ class Mailbox(Generic[M]):
             return _take(await self._cell.outbox.receive())
         except trio.EndOfChannel:
             raise StopAsyncIteration from None
+
+    @property
+    def held(self) -> bool:
+        """Whether the actor is brought down with a sibling, to be brought up again.
+
+        For clean-up that depends on it. A crash of its own is not meant.
+        """
+        return self._cell.held
 
     def progressed(self) -> None:
         """Say that the actor has achieved something: earlier crashes no longer count.

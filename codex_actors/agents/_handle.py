@@ -276,7 +276,7 @@ class AgentHandle:
         """
         await interrupt_agents(self._commons, self._desk, by)
 
-    async def close(self, by: str = "user") -> CloseReport:
+    async def close(self, by: str = "shutdown") -> CloseReport:
         """End the agent and all below it: turns, processes, themselves; return how that went.
 
         Takes the grace of its spec, and a little more for the disk. Tasks that are open end as
