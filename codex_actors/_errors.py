@@ -17,17 +17,27 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── NotAChild               actors._errors
     │   ├── RestartLimitExceeded    actors._errors
     │   └── SupervisorClosing       actors._errors
-    ├── AgentError                  agents._errors
-    │   ├── EmptyInput              agents._errors
-    │   ├── NoSuchAgent             agents._errors
-    │   ├── OperationRefused        agents._errors
-    │   ├── RootExists              agents._errors
-    │   ├── SandboxUnavailable      agents._errors
-    │   └── SpawnRefused            agents._errors
-    │       ├── AuthorityWidened    agents._errors
-    │       ├── UnknownEffort       agents._errors
-    │       ├── UnknownModel        agents._errors
-    │       └── UnknownSummary      agents._errors
+    ├── AgentError              agents._errors
+    │   ├── DeadlinePassed      agents._errors
+    │   ├── EmptyInput          agents._errors
+    │   ├── LetterBoxFull       agents._errors
+    │   ├── NoRoom              agents._errors
+    │   ├── NoSuchAgent         agents._errors
+    │   ├── OperationRefused    agents._errors
+    │   ├── RootExists          agents._errors
+    │   ├── SandboxUnavailable  agents._errors
+    │   ├── SpawnRefused        agents._errors
+    │   │   ├── AgentFenced     agents._errors
+    │   │   ├── AuthorityWidenedagents._errors
+    │   │   ├── NameInUse       agents._errors
+    │   │   ├── TooDeep         agents._errors
+    │   │   ├── TooMany         agents._errors
+    │   │   │   ├── TooManyAgentsagents._errors
+    │   │   │   └── TooManyChildrenagents._errors
+    │   │   ├── UnknownEffort   agents._errors
+    │   │   ├── UnknownModel    agents._errors
+    │   │   └── UnknownSummary  agents._errors
+    │   └── WaitRing            agents._errors
     ├── UsageError                  cli._errors
     ├── SettingsError               config._errors
     ├── PatchError                  core._patch

@@ -1,16 +1,26 @@
 """Agents: actors that run turns. Here `core` decides, and `actors` run."""
 
 from ._errors import AgentError as AgentError
+from ._errors import AgentFenced as AgentFenced
 from ._errors import AuthorityWidened as AuthorityWidened
+from ._errors import DeadlinePassed as DeadlinePassed
 from ._errors import EmptyInput as EmptyInput
+from ._errors import LetterBoxFull as LetterBoxFull
+from ._errors import NameInUse as NameInUse
+from ._errors import NoRoom as NoRoom
 from ._errors import NoSuchAgent as NoSuchAgent
 from ._errors import OperationRefused as OperationRefused
 from ._errors import RootExists as RootExists
 from ._errors import SandboxUnavailable as SandboxUnavailable
 from ._errors import SpawnRefused as SpawnRefused
+from ._errors import TooDeep as TooDeep
+from ._errors import TooMany as TooMany
+from ._errors import TooManyAgents as TooManyAgents
+from ._errors import TooManyChildren as TooManyChildren
 from ._errors import UnknownEffort as UnknownEffort
 from ._errors import UnknownModel as UnknownModel
 from ._errors import UnknownSummary as UnknownSummary
+from ._errors import WaitRing as WaitRing
 from ._handle import AgentHandle as AgentHandle
 from ._ids import new_uuid7 as new_uuid7
 from ._last_words import last_status as last_status
@@ -19,8 +29,8 @@ from ._leftovers import report_leftovers as report_leftovers
 from ._overrides import check_sandbox as check_sandbox
 from ._scope import open_agents as open_agents
 from ._services import AgentServices as AgentServices
+from ._snapshot import AgentSnapshot as AgentSnapshot
 from ._spec import AgentSpec as AgentSpec
 from ._task import Progress as Progress
 from ._task import Task as Task
-from ._tree import AgentSnapshot as AgentSnapshot
 from ._tree import AgentTree as AgentTree

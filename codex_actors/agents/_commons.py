@@ -17,6 +17,7 @@ from ._desk import Desk, Envelope
 from ._equipment import Equipment, Equipper
 from ._hub import Hub
 from ._post import Post
+from ._prompts import read_context_texts
 from ._residency import Residency
 from ._services import AgentServices
 from ._slots import Slots
@@ -51,3 +52,26 @@ class Commons:
     ) -> Equipment:
         """The tools of an agent."""
         return self.equipper.equip(settings, tools, without)
+
+
+def make_commons(
+    settings: Settings,
+    services: AgentServices,
+    recorder: Recorder,
+    books: Books,
+    exits: trio.MemorySendChannel[ActorRef[Envelope]],
+) -> Commons:
+    """Return what the agents of a tree share that begins."""
+    return Commons(
+        settings=settings,
+        services=services,
+        recorder=recorder,
+        hub=books.hub,
+        books=books,
+        post=Post(books, services.new_id, services.now),
+        texts=read_context_texts(),
+        slots=Slots(settings.capacity.running),
+        residency=Residency(settings.capacity.loaded),
+        equipper=Equipper(services.toolbox),
+        exits=exits,
+    )

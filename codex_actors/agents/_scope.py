@@ -15,16 +15,11 @@ from ..protocol import Event, Settings, TaskInterrupted, TaskRecord
 from ..rollout import Clerk, open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
 from ._books import Books
-from ._commons import Commons
+from ._commons import make_commons
 from ._desk import Envelope
-from ._equipment import Equipper
 from ._hub import Hub
-from ._post import Post
-from ._prompts import read_context_texts
 from ._registrar import bring_news, bury_agents
-from ._residency import Residency
 from ._services import AgentServices
-from ._slots import Slots
 from ._tree import AgentTree
 
 SETTLING: Final = 5.0
@@ -73,19 +68,7 @@ async def open_agents(
         exits, to_bury = trio.open_memory_channel[ActorRef[Envelope]](math.inf)
         hub = Hub(broadcast, news)
         books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
-        commons = Commons(
-            settings=settings,
-            services=services,
-            recorder=recorder,
-            hub=hub,
-            books=books,
-            post=Post(books, services.new_id, services.now),
-            texts=read_context_texts(),
-            slots=Slots(settings.capacity.running),
-            residency=Residency(settings.capacity.loaded),
-            equipper=Equipper(services.toolbox),
-            exits=exits,
-        )
+        commons = make_commons(settings, services, recorder, books, exits)
         office = await stack.enter_async_context(open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
         office.start_soon(bring_news, commons, to_bring, name="news of tasks")

@@ -9,7 +9,7 @@ import trio
 
 from .. import core
 from ..actors import ActorTerminated
-from ..protocol import ROOT, AgentPath, Item, Limits, Settings, ThreadId
+from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
 from ..rollout import time_stamp
 from ._accounts import Account
 from ._agent import start_actor
@@ -92,11 +92,6 @@ def make_desk(
         ),
         parent=owner,
     )
-
-
-def root_settings(commons: Commons, spec: AgentSpec) -> tuple[AgentPath, AgentSpec]:
-    """Return the root's path, and its spec with the limits of the tree."""
-    return ROOT, attrs.evolve(spec, limits=tighter(commons.settings.limits, spec.limits))
 
 
 def tighter(one: Limits, other: Limits) -> Limits:

@@ -10,51 +10,16 @@ import attrs
 import trio
 
 from ..actors import Broadcast, Lagged, Supervisor, Watch
-from ..protocol import (
-    AgentStatus,
-    Event,
-    Settings,
-    Spent,
-    TaskRecord,
-    ThreadId,
-)
-from ..rollout import time_stamp
-from ._agent import start_actor
+from ..protocol import AgentStatus, Event, Settings, TaskRecord, ThreadId
 from ._commons import Commons
-from ._deadlines import within
-from ._desk import Desk
 from ._errors import NoSuchAgent, RootExists
 from ._handle import AgentHandle
-from ._overrides import apply_overrides, check_sandbox
-from ._plan import edge_of
-from ._resume import revive
+from ._root import spawn_root
 from ._services import AgentServices
-from ._spawn import add_desk, make_desk, remove_desk, root_settings
+from ._snapshot import AgentSnapshot, snapshots
 from ._spec import AgentSpec
 from ._task import Task
 from ._waiting import wait_all, wait_any
-
-
-@final
-@attrs.frozen(kw_only=True)
-class AgentSnapshot:
-    """One agent, for people to look at."""
-
-    path: str
-    thread_id: str
-    role: str | None
-    status: AgentStatus
-    task: str | None
-    """What it works on, in the words of whoever gave it."""
-    running_tools: tuple[str, ...]
-    total_tokens: int
-    """Of its own thread, over all processes."""
-    spent: Spent
-    """What it and those below it have used since this process has them."""
-    seconds: float
-    """How long its own turns have run in this process."""
-    letters: int
-    """Mail that it has not read."""
 
 
 @final
@@ -99,39 +64,11 @@ class AgentTree:
 
         Cancellation: no agent was started.
         """
-        commons = self._commons
-        if commons.desks:
+        if self._commons.desks:
             raise RootExists
-        settings = apply_overrides(commons.settings, spec.overrides)
-        if spec.instructions is not None:
-            settings = attrs.evolve(settings, developer_instructions=spec.instructions)
-        check_sandbox(settings.sandbox_policy)
-        path, spec = root_settings(commons, spec)
-        desk = make_desk(commons, None, path, spec, settings)
-        add_desk(commons, desk)
-        started = False
-        try:
-            with within(settings.deadlines.spawn, f"the start of {path}", lambda: "it was undone"):
-                await self._start_root(desk, spec)
-                started = True
-        finally:
-            if not started:
-                for gone in list(desk.subtree()):
-                    remove_desk(commons, gone)
-        return AgentHandle(commons, desk, self._supervisor)
-
-    async def _start_root(self, desk: Desk, spec: AgentSpec) -> None:
-        commons = self._commons
-        home = None if spec.resume is None else commons.settings.home
-        await commons.books.open(desk.thread_id, found_in=home)
-        warnings: tuple[str, ...] = ()
-        if spec.resume is not None:
-            revived = await revive(commons, desk, spec)
-            self._unfinished, warnings = revived.unfinished, revived.warnings
-        await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
-        await start_actor(commons, desk, self._supervisor)
-        for warning in warnings:
-            commons.hub.warn(desk.thread_id, desk.path, warning)
+        root = await spawn_root(self._commons, self._supervisor, spec)
+        self._unfinished = root.revived.unfinished
+        return AgentHandle(self._commons, root.desk, self._supervisor)
 
     def agent(self, name: str) -> AgentHandle:
         """Find an agent by its path or its thread id.
@@ -185,23 +122,4 @@ class AgentTree:
 
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
         """Every agent and what it is doing, owners before those they own."""
-        desks = self._commons.desks.values()
-        roots = (desk for desk in desks if desk.parent is None)
-        return tuple(map(self._snapshot, (d for root in roots for d in root.subtree())))
-
-    def _snapshot(self, desk: Desk) -> AgentSnapshot:
-        calls = None if desk.run is None else desk.run.turn.calls
-        journal = self._commons.books.journal
-        task = None if desk.task_id is None else journal.task(desk.task_id)
-        return AgentSnapshot(
-            path=desk.path.text,
-            thread_id=desk.thread_id,
-            role=None if desk.spec.role is None else desk.spec.role.name,
-            status=self.status(desk.thread_id).get(),
-            task=None if task is None else task.text,
-            running_tools=() if calls is None else tuple(map(calls.tool, calls.running)),
-            total_tokens=desk.tokens.total_token_usage.total_tokens,
-            spent=desk.account.spent(trio.current_time()),
-            seconds=desk.seconds,
-            letters=len(desk.box),
-        )
+        return snapshots(self._commons)
