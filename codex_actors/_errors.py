@@ -22,7 +22,12 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── NoSuchAgent             agents._errors
     │   ├── OperationRefused        agents._errors
     │   ├── RootExists              agents._errors
-    │   └── SandboxUnavailable      agents._errors
+    │   ├── SandboxUnavailable      agents._errors
+    │   └── SpawnRefused            agents._errors
+    │       ├── AuthorityWidened    agents._errors
+    │       ├── UnknownEffort       agents._errors
+    │       ├── UnknownModel        agents._errors
+    │       └── UnknownSummary      agents._errors
     ├── UsageError                  cli._errors
     ├── SettingsError               config._errors
     ├── PatchError                  core._patch

@@ -85,8 +85,6 @@ class Child:
     """Counts the children of a supervisor: the older, the smaller."""
     begun: bool = False
     """Whether it has ever said that it is running; before that it does not exist."""
-    held: bool = False
-    """Whether a sibling's restart has brought it down, and will bring it up again."""
     pausing: bool = False
     asked_at: float | None = None
     end_by: float = math.inf
@@ -96,9 +94,20 @@ class Child:
     ended: Literal["finished", "killed", "crashed"] = "killed"
     overran: bool = False
     report: CloseReport | None = None
+    task: trio.lowlevel.Task | None = None
+    """The one in which all its incarnations run."""
     settled: trio.Event | None = None
     """Set when it runs, or pauses again, or is gone; for whoever brings it up."""
     _scope: trio.CancelScope = attrs.field(init=False, factory=trio.CancelScope)
+
+    @property
+    def held(self) -> bool:
+        """Whether a sibling's restart has brought it down, and will bring it up again."""
+        return self.cell.held
+
+    @held.setter
+    def held(self, value: bool) -> None:
+        self.cell.held = value
 
     @property
     def stopping(self) -> bool:

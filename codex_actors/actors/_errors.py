@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import final
 
 import trio
@@ -15,7 +16,8 @@ class ActorError(CodexActorsError):
 
 @final
 class ActorTerminated(ActorError, trio.BrokenResourceError):
-    """You sent to an actor that will not read it, or asked one that will not answer.
+    """You sent to an actor that will not read it, asked one that will not answer, or
+    started one that was stopped meanwhile.
 
     It is also a `trio.BrokenResourceError`, so code that already copes with a
     vanished peer needs no new ``except`` clause.
@@ -134,9 +136,10 @@ class CleanUpOverran(ActorError):
 
 @final
 class BufferTooSmall(ActorError, ValueError):
-    """A subscriber must be able to hold one item, or it could only ever lag."""
+    """Who is never waited for needs room: a subscriber for one item, exits for all."""
 
-    def __init__(self, size: float) -> None:
+    def __init__(self, size: float, at_least: float = 1) -> None:
+        missed, remedy = ("some", "math.inf") if at_least == math.inf else ("all", "1 or more")
         super().__init__(
-            f"a subscriber with room for {size!r} items would miss them all; use 1 or more"
+            f"a reader with room for {size!r} items would miss {missed} of them; use {remedy}"
         )

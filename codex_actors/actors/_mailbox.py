@@ -59,16 +59,27 @@ class ReplyPort(Generic[R]):
 
 @final
 @attrs.define(eq=False)
+class Question(Generic[M]):
+    """A message in the queue whose sender waits for an answer; others lie there bare."""
+
+    message: M
+    port: ReplyPort[Any]
+
+
+@final
+@attrs.define(eq=False)
 class Cell(Generic[M]):
     """What an actor's incarnations share; its supervisor owns it."""
 
     path: str
     grace: float
-    inbox: trio.MemorySendChannel[tuple[M, ReplyPort[Any] | None]]
-    outbox: trio.MemoryReceiveChannel[tuple[M, ReplyPort[Any] | None]]
+    inbox: trio.MemorySendChannel[M | Question[M]]
+    outbox: trio.MemoryReceiveChannel[M | Question[M]]
     status: WatchCell[ActorStatus] = attrs.field(init=False)
     asked: dict[ReplyPort[Any], None] = attrs.field(init=False, factory=dict)
     """Questions whose askers still wait. An empty dict is a third of an empty set."""
+    held: bool = attrs.field(init=False, default=False)
+    """Whether the incarnation was brought down so that another can begin."""
     restarted_at: tuple[float, ...] = attrs.field(init=False, default=())
     """Restarts since the last progress, in seconds of Trio's clock."""
     failures: tuple[Exception, ...] = attrs.field(init=False, default=())
@@ -129,7 +140,10 @@ class ActorRef(Generic[M_contra]):
         Cancellation:
             The message was not sent.
         """
-        await self._put(message, None)
+        try:
+            await self._cell.inbox.send(message)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            raise ActorTerminated(self.path) from None
 
     def send_nowait(self, message: M_contra) -> None:
         """Put ``message`` in the mailbox now.
@@ -139,7 +153,7 @@ class ActorRef(Generic[M_contra]):
             trio.WouldBlock: if the mailbox is full.
         """
         try:
-            self._cell.inbox.send_nowait((message, None))
+            self._cell.inbox.send_nowait(message)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise ActorTerminated(self.path) from None
 
@@ -163,14 +177,14 @@ class ActorRef(Generic[M_contra]):
         message = make_message(port)
         self._cell.asked[port] = None
         try:
-            await self._put(message, port)
+            await self._put(Question(message, port))
             return await port._wait()
         finally:
             del self._cell.asked[port]
 
-    async def _put(self, message: M_contra, port: ReplyPort[Any] | None) -> None:
+    async def _put(self, item: M_contra | Question[M_contra]) -> None:
         try:
-            await self._cell.inbox.send((message, port))
+            await self._cell.inbox.send(item)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise ActorTerminated(self.path) from None
 
@@ -211,19 +225,24 @@ class Mailbox(Generic[M]):
         Cancellation:
             No message is lost.
         """
-        message, port = await self._cell.outbox.receive()
-        if port is not None:
-            port._in_hand = True
-        return message
+        return _take(await self._cell.outbox.receive())
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> M:
         try:
-            return await self.receive()
+            return _take(await self._cell.outbox.receive())
         except trio.EndOfChannel:
             raise StopAsyncIteration from None
+
+    @property
+    def held(self) -> bool:
+        """Whether the actor is brought down with a sibling, to be brought up again.
+
+        For clean-up that depends on it. A crash of its own is not meant.
+        """
+        return self._cell.held
 
     def progressed(self) -> None:
         """Say that the actor has achieved something: earlier crashes no longer count.
@@ -252,6 +271,14 @@ class Mailbox(Generic[M]):
             if scope.cancelled_caught:
                 self._cell.failures += (CleanUpOverran(self._cell.path, grace),)
         await trio.lowlevel.cancel_shielded_checkpoint()
+
+
+def _take(item: M | Question[M]) -> M:
+    """Return the message; if it is a question, note that somebody has it in hand."""
+    if not isinstance(item, Question):
+        return item
+    item.port._in_hand = True
+    return item.message
 
 
 class Behavior(Protocol[M]):

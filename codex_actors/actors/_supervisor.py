@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar, assert_never, final
 
 import attrs
@@ -12,6 +12,9 @@ import trio
 
 from ._child import Child, ChildSpec, CloseReport, refuse
 from ._errors import (
+    ActorError,
+    ActorTerminated,
+    BufferTooSmall,
     NameTaken,
     NeverStarted,
     NotAChild,
@@ -26,6 +29,11 @@ M = TypeVar("M")
 
 HEADROOM = 0.9
 """The part of its own remaining time that a supervisor gives its children to stop."""
+
+_OWN_END = (
+    "actor {!r} cannot wait for its own end; return from its behavior, or let a task outside of"
+    " it call stop"
+)
 
 
 @final
@@ -49,12 +57,18 @@ class Supervisor:
     """The path of its children without their names."""
 
     def __init__(
-        self, path: str, nursery: trio.Nursery, limit: RestartLimit, strategy: Strategy
+        self,
+        path: str,
+        nursery: trio.Nursery,
+        limit: RestartLimit,
+        strategy: Strategy,
+        exits: trio.MemorySendChannel[ActorRef[Any]] | None,
     ) -> None:
         self.path = path
         self._nursery = nursery
         self._limit = limit
         self._strategy = strategy
+        self._exits = exits
         self._regroup = Regroup(nursery, strategy)
         self._children: dict[str, Child] = {}
         self._born = 0
@@ -70,6 +84,7 @@ class Supervisor:
 
         Raises:
             NameTaken: if a child with that name is alive.
+            ActorTerminated: if the child was stopped before it was running.
             NeverStarted: if the behavior returned without saying so.
             NotABehavior: if ``spec`` is not a `ChildSpec`; the error shows how to write it.
             SupervisorClosing: if the supervisor is being left, or was.
@@ -98,6 +113,8 @@ class Supervisor:
         ends at once, and its unread messages with it.
 
         Raises:
+            ActorError: if the caller is in the child itself, or in what the child has
+                started, and so would wait for its own end.
             NotAChild: if the actor was not started by this supervisor.
 
         Cancellation:
@@ -105,6 +122,8 @@ class Supervisor:
         """
         child = self._children.get(ref._cell.path.rpartition("/")[2])
         if child is not None and child.cell is ref._cell:
+            if _is_inside(child):
+                raise ActorError(_OWN_END.format(ref.path))
             child.ask(trio.current_time() + child.spec.grace)
             await ref.wait_terminated()
             assert child.report is not None
@@ -131,7 +150,7 @@ class Supervisor:
 
     def _adopt(self, spec: ChildSpec[M]) -> Child:
         inbox, outbox = trio.open_memory_channel[Any](spec.mailbox_size)
-        cell = Cell[M](f"{self.path}/{spec.name}", spec.grace, inbox, outbox)
+        cell: Cell[M] = Cell(f"{self.path}/{spec.name}", spec.grace, inbox, outbox)
         self._born += 1
         child = Child(spec, cell, self._born)
         self._children[spec.name] = child
@@ -143,10 +162,13 @@ class Supervisor:
             return ending.crash
         if ending.reason == "finished":
             return NeverStarted(child.cell.path)
+        if child.stopping and not self._closing:
+            return ActorTerminated(child.cell.path, "was stopped before it was running")
         return SupervisorClosing(self.path)
 
     async def _run(self, child: Child) -> None:
         """Be the one task of a child, through all its incarnations."""
+        child.task = trio.lowlevel.current_task()
         try:
             while True:
                 await child.run_incarnation()
@@ -161,8 +183,16 @@ class Supervisor:
                     case _ as never:
                         assert_never(never)
         finally:
-            del self._children[child.spec.name]
-            child.bury()
+            self._bury(child)
+
+    @trio.lowlevel.enable_ki_protection
+    def _bury(self, child: Child) -> None:
+        """Announce the end. Never raises: nobody may listen any more."""
+        del self._children[child.spec.name]
+        child.bury()
+        if self._exits is not None and child.begun:
+            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                self._exits.send_nowait(ActorRef(child.cell))
 
     def _decide(self, child: Child) -> Decision:
         stopping = child.stopping or not child.begun or _is_cancelled()
@@ -222,7 +252,7 @@ class Supervisor:
         Children put nothing into the group, except when they escalate, and except what
         no program should catch, like `KeyboardInterrupt`.
         """
-        told = [exc for exc in group.exceptions if not isinstance(exc, trio.Cancelled)]
+        told = [exc for exc in group.exceptions if not _is_cancellation(exc)]
         if self._crash is not None and all(isinstance(exc, Exception) for exc in told):
             self._crash.__cause__ = group
             return self._crash
@@ -235,6 +265,7 @@ async def open_supervisor(
     *,
     limit: RestartLimit = RestartLimit(),
     strategy: Strategy = Strategy.ONE_FOR_ONE,
+    exits: trio.MemorySendChannel[ActorRef[Any]] | None = None,
 ) -> AsyncGenerator[Supervisor, None]:
     """Open a place for actors to live in.
 
@@ -249,8 +280,13 @@ async def open_supervisor(
             ``mailbox.myself.path`` to continue its path.
         limit: How often each child may be restarted.
         strategy: Who is restarted together with a child that crashed.
+        exits: Where the ref of each child that has ended for good is sent, in the order of
+            their ends; its status is the `Exit` by then, and its name is free. A channel
+            without bound (``math.inf``), so that no end is missed; it may be shared, it is
+            not closed here, and it may be closed at any time.
 
     Raises:
+        BufferTooSmall: if ``exits`` is bounded.
         RestartLimitExceeded: if a child went past its limit. An exception of the body
             leaves the block bare, as it was raised; if both happen, it is in the
             group that is this error's ``__cause__``.
@@ -260,9 +296,10 @@ async def open_supervisor(
     """
     path = name if not name or name.startswith("/") else f"/{name}"
     leaving: BaseException | None = None
+    _check_exits(exits)
     try:
         async with trio.open_nursery() as nursery:
-            supervisor = Supervisor(path, nursery, limit, strategy)
+            supervisor = Supervisor(path, nursery, limit, strategy, exits)
             try:
                 yield supervisor
             finally:
@@ -274,10 +311,32 @@ async def open_supervisor(
         raise leaving
 
 
+def _check_exits(exits: trio.MemorySendChannel[ActorRef[Any]] | None) -> None:
+    if exits is not None:
+        size = exits.statistics().max_buffer_size
+        if size < math.inf:
+            raise BufferTooSmall(size, math.inf)
+
+
 async def _abort_start(child: Child) -> None:
     child.kill("nobody waits for its start any more")
     with trio.move_on_after(child.spec.grace, shield=True):
         await ActorRef(child.cell).wait_terminated()
+
+
+def _is_cancellation(exc: BaseException) -> bool:
+    """Return whether that is all it is: a cancelled nursery puts it into groups."""
+    if isinstance(exc, BaseExceptionGroup):
+        return exc.split(trio.Cancelled)[1] is None
+    return isinstance(exc, trio.Cancelled)
+
+
+def _is_inside(child: Child) -> bool:
+    """Return whether the present task is the child's, or could not outlive it."""
+    task: trio.lowlevel.Task | None = trio.lowlevel.current_task()
+    while task is not None and task is not child.task:
+        task = task.parent_nursery and task.parent_nursery.parent_task
+    return task is not None
 
 
 def _is_cancelled() -> bool:

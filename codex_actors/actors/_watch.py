@@ -58,27 +58,32 @@ class WatchCell(Generic[T]):
     """The writing side: keep it private to the task that owns the value."""
 
     _value: T
-    _waiters: dict[trio.lowlevel.Task, Callable[[T], bool]] = attrs.field(init=False, factory=dict)
-    _readers: dict[_Latest[T], None] = attrs.field(init=False, factory=dict)
+    _waiters: dict[trio.lowlevel.Task, Callable[[T], bool]] | None = attrs.field(
+        init=False, default=None
+    )
+    """None while nobody waits, as on most cells at most times: a dict is as large as all else."""
+    _readers: dict[_Latest[T], None] | None = attrs.field(init=False, default=None)
 
     def get(self) -> T:
         """See `Watch.get`."""
         return self._value
 
+    @trio.lowlevel.enable_ki_protection
     def set(self, value: T) -> None:
         """Replace the value, and wake every task whose predicate now holds.
 
         It never blocks, and no predicate can make it raise.
         """
         self._value = value
-        for task, predicate in tuple(self._waiters.items()):
-            verdict = _try(predicate, value)
-            if verdict is not None:
-                del self._waiters[task]
-                trio.lowlevel.reschedule(task, verdict)
-        for reader in self._readers:
+        if self._waiters is not None:
+            for task, predicate in tuple(self._waiters.items()):
+                verdict = _try(predicate, value)
+                if verdict is not None and self._forget(task):
+                    trio.lowlevel.reschedule(task, verdict)
+        for reader in self._readers or ():
             reader.offer(value)
 
+    @trio.lowlevel.enable_ki_protection
     async def wait_value(self, predicate: Callable[[T], bool]) -> T:
         """See `Watch.wait_value`."""
         value = self._value
@@ -86,14 +91,22 @@ class WatchCell(Generic[T]):
             await trio.lowlevel.checkpoint()
             return value
         task = trio.lowlevel.current_task()
+        if self._waiters is None:
+            self._waiters = {}
         self._waiters[task] = predicate
 
         def abort(_: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
-            del self._waiters[task]
+            self._forget(task)
             return trio.lowlevel.Abort.SUCCEEDED
 
         matched: T = await trio.lowlevel.wait_task_rescheduled(abort)
         return matched
+
+    def _forget(self, task: trio.lowlevel.Task) -> bool:
+        """Return whether it waited until now; a predicate may have cancelled it."""
+        waited = self._waiters is not None and self._waiters.pop(task, None) is not None
+        self._waiters = self._waiters or None
+        return waited
 
     @asynccontextmanager
     async def changes(self) -> AsyncGenerator[trio.abc.ReceiveChannel[T], None]:
@@ -101,12 +114,15 @@ class WatchCell(Generic[T]):
         send, receive = trio.open_memory_channel[T](1)
         reader = _Latest(send, receive.clone())
         reader.offer(self._value)
+        if self._readers is None:
+            self._readers = {}
         self._readers[reader] = None
         try:
             async with receive:
                 yield receive
         finally:
             del self._readers[reader]
+            self._readers = self._readers or None
             reader.close()
 
 

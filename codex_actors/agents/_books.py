@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import final
 
 import attrs
+import trio
 
 from ..actors import WatchCell
 from ..protocol import (
+    AgentPath,
+    LetterId,
     TaskId,
-    TaskInterrupted,
     TaskOutcome,
     TaskRecord,
     TextInput,
+    ThreadId,
     UserInput,
+    WarningRaised,
 )
 from ..rollout import (
     AgentEdge,
+    Clerk,
+    CloseReason,
     Journal,
     JournalError,
     RolloutStore,
@@ -29,6 +36,23 @@ from ._desk import Desk
 from ._feed import TaskFeed
 from ._hub import Hub
 from ._services import AgentServices
+from ._thread import Thread
+
+
+@final
+@attrs.frozen
+class Concluded:
+    """A turn whose end is written down, and not yet told."""
+
+    hub: Hub
+    thread: Thread
+    record: TaskRecord | None
+
+    def tell(self) -> None:
+        """Tell of the turn's end, then of its task's. Not a checkpoint."""
+        self.thread.release()
+        if self.record is not None:
+            self.hub.settle(self.record)
 
 
 @final
@@ -37,6 +61,8 @@ class Books:
     """Writes down before it is acted on, and tells after it is written."""
 
     home: str | None
+    clerk: Clerk
+    """Who writes the journal; the rollouts of the tree as well."""
     hub: Hub
     services: AgentServices
     _stack: AsyncExitStack
@@ -51,10 +77,12 @@ class Books:
         assert self._journal is not None, "an agent was there before the root"
         return self._journal
 
-    async def enter(self, desk: Desk, *, resumed: bool = False) -> None:
-        """Write down that an agent is made. With the root, the journal is opened.
+    async def open(self, root: ThreadId, *, found_in: str | None) -> None:
+        """Open the journal of the tree with this root.
 
-        Tasks that an earlier process left behind end as interrupted by the restart.
+        Args:
+            root: Its thread id.
+            found_in: The home that the thread must be found in, if it is resumed.
 
         Raises:
             JournalError: if the disk refuses.
@@ -62,19 +90,45 @@ class Books:
             ThreadNotFound: if it is to be resumed, and there is no such thread; then
                 nothing is written.
         """
-        if resumed:
-            await RolloutStore(desk.settings.home).find(desk.thread_id)
-        if self._journal is None:
-            await self._stack.enter_async_context(open_lock(self.home, desk.thread_id))
-            opening = open_journal(self.home, desk.thread_id, now=self.services.now)
-            self._journal = await self._stack.enter_async_context(opening)
-            await self.settle_all(TaskInterrupted("restart"))
-        if desk.thread_id not in self.journal.state.agents:
-            stamp = time_stamp(self.services.now())
-            edge = AgentEdge(path=desk.path, thread_id=desk.thread_id, created_at=stamp)
+        if found_in is not None:
+            await RolloutStore(found_in).find(root)
+        await self._stack.enter_async_context(open_lock(self.home, root))
+        opening = open_journal(self.home, root, clerk=self.clerk, now=self.services.now)
+        self._journal = await self._stack.enter_async_context(opening)
+
+    async def enter(self, edge: AgentEdge) -> None:
+        """Write down that an agent is made, unless that is known.
+
+        Raises:
+            JournalError: if the disk refuses.
+
+        Cancellation: it may be written; then `leave` takes it back.
+        """
+        if edge.thread_id in self.journal.agents:
+            await trio.lowlevel.checkpoint()
+        else:
             await self.journal.create_agent(edge)
 
-    async def assign(self, desk: Desk, items: tuple[UserInput, ...]) -> TaskFeed:
+    async def leave(self, thread_ids: Iterable[ThreadId], reason: CloseReason) -> str | None:
+        """Write down that agents are no more; return what the disk had against it."""
+        known = [name for name in thread_ids if name in self.journal.agents]
+        if not known:
+            await trio.lowlevel.checkpoint()
+            return None
+        try:
+            await self.journal.close_agents(known, reason)
+        except JournalError as error:
+            return str(error)
+        return None
+
+    async def assign(
+        self,
+        desk: Desk,
+        items: tuple[UserInput, ...],
+        *,
+        assigned_by: AgentPath | None = None,
+        reply_to: ThreadId | None = None,
+    ) -> TaskFeed:
         """Write down a task, and return where its events will be.
 
         Raises:
@@ -88,37 +142,116 @@ class Books:
             text="\n".join(i.text for i in items if isinstance(i, TextInput)),
             assigned_at=time_stamp(self.services.now()),
             turn_id=name,
+            assigned_by=assigned_by,
+            reply_to=reply_to,
         )
         feed = TaskFeed(record.id, desk.thread_id, WatchCell(record))
         await self.journal.assign(record)
         self.hub.add_feed(feed)
         return feed
 
+    def take_up(self, record: TaskRecord) -> TaskFeed:
+        """Return where the events of a task will be that an earlier process left unfinished."""
+        feed = TaskFeed(record.id, record.thread_id, WatchCell(record))
+        self.hub.add_feed(feed)
+        return feed
+
+    async def conclude(
+        self, thread: Thread, task_id: TaskId | None, outcome: TaskOutcome
+    ) -> Concluded:
+        """Get the last lines of a turn to the disk, and with them how its task ended.
+
+        Args:
+            thread: The turn's.
+            task_id: Its task's; None: it has none, or that stays open.
+            outcome: How the task ended.
+
+        Cancellation: nothing is lost; the next call goes on.
+        """
+        if task_id is not None:
+            # Written with the turn's last lines, in one go; what follows only looks.
+            self.journal.settle_soon(task_id, self._unwritten.get(task_id, outcome))
+        thread.sync()
+        await thread.flush()
+        if task_id is None:
+            return Concluded(self.hub, thread, None)
+        record, problem = await self._write(task_id, outcome)
+        if problem is not None:
+            thread.announce(WarningRaised(problem))
+        return Concluded(self.hub, thread, record)
+
     async def settle(self, task_id: TaskId, outcome: TaskOutcome) -> str | None:
         """Write down how a task ended, unless that is known, and tell.
 
-        A disk that refuses must not keep anybody waiting: the outcome is told, and written
-        with the next one.
-
         Returns:
             What the disk had against it, for people; None if all is written.
+        """
+        record, problem = await self._write(task_id, outcome)
+        self.hub.settle(record)
+        return problem
+
+    async def settle_many(self, outcomes: Mapping[TaskId, TaskOutcome]) -> str | None:
+        """Write down how tasks ended, all at once, and tell."""
+        if not outcomes or self._journal is None:
+            await trio.lowlevel.checkpoint()
+            return None
+        records: Iterable[TaskRecord]
+        problem = None
+        try:
+            records = await self._journal.settle_many(outcomes)
+        except JournalError as error:
+            problem = str(error)
+            self._unwritten |= outcomes
+            records = [self._known(name, outcome) for name, outcome in outcomes.items()]
+        for record in records:
+            self.hub.settle(record)
+        return problem
+
+    async def settle_all(self, outcome: TaskOutcome) -> None:
+        """Give every task that is still open the same outcome."""
+        if self._journal is not None:
+            await self.settle_many({record.id: outcome for record in self._journal.unsettled()})
+
+    async def settle_agents(self, thread_ids: Iterable[ThreadId], outcome: TaskOutcome) -> None:
+        """Give every open task of these agents the same outcome."""
+        gone = frozenset(thread_ids)
+        await self.settle_many(
+            {r.id: outcome for r in self.journal.unsettled() if r.thread_id in gone}
+        )
+
+    async def note_delivered(self, desk: Desk, mail_ids: Sequence[str], turn_id: str) -> None:
+        """Write down which mail is in an agent's history.
+
+        A disk that refuses changes nothing: the rollout, or its lines that wait, say it too.
+        """
+        for name in mail_ids:
+            desk.box.pop(name, None)
+        letters = tuple(LetterId(n) for n in mail_ids if self.journal.waits(LetterId(n)))
+        if not letters:
+            await trio.lowlevel.checkpoint()
+            return
+        try:
+            await self.journal.deliver(desk.thread_id, letters, turn_id)
+        except JournalError as error:
+            self.hub.warn(desk.thread_id, desk.path, str(error))
+
+    async def _write(self, task_id: TaskId, outcome: TaskOutcome) -> tuple[TaskRecord, str | None]:
+        """Write an outcome; a disk that refuses must not keep anybody waiting.
+
+        It is told then all the same, and written with the next one.
         """
         outcome = self._unwritten.get(task_id, outcome)
         try:
             record = await self.journal.settle(task_id, outcome)
         except JournalError as error:
             self._unwritten[task_id] = outcome
-            record = attrs.evolve(self.journal.state.tasks[task_id], outcome=outcome)
-            self.hub.settle(record)
-            return str(error)
+            return self._known(task_id, outcome), str(error)
         self._unwritten.pop(task_id, None)
-        self.hub.settle(record)
         for late in tuple(self._unwritten):
             await self.settle(late, self._unwritten[late])
-        return None
+        return record, None
 
-    async def settle_all(self, outcome: TaskOutcome) -> None:
-        """Give every task that is still open the same outcome."""
-        if self._journal is not None:
-            for record in self._journal.state.unsettled:
-                await self.settle(record.id, outcome)
+    def _known(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
+        record = self.journal.task(task_id)
+        assert record is not None, "the outcome of a task that was never given"
+        return attrs.evolve(record, outcome=outcome)

@@ -1,26 +1,37 @@
-"""What the tree keeps of one agent, across its restarts."""
+"""What the tree keeps of one agent, across its restarts and while it is unloaded."""
 
 from __future__ import annotations
 
-from collections import deque
-from typing import final
+from collections.abc import Iterator
+from typing import Protocol, TypeAlias, final
 
 import attrs
 import trio
 
-from ..actors import ReplyPort, WatchCell
+from ..actors import ActorRef, ReplyPort, Supervisor, WatchCell
 from ..core import Entry, Interrupted
 from ..protocol import (
     AgentPath,
+    Item,
+    PostedLetter,
     Settings,
     Submission,
     TaskId,
+    TaskRecord,
     ThreadId,
     TokenUsageInfo,
     UserTurn,
     Verdict,
 )
+from ._accounts import Account
+from ._ending import JointEnding
+from ._on_demand import OnDemand
 from ._runner import TurnRun
+from ._spec import AgentSpec
+from ._thread import Thread
+
+Mail: TypeAlias = PostedLetter | TaskRecord
+"""A letter, or how a task ended that the agent had given."""
 
 
 @final
@@ -29,12 +40,22 @@ class Work:
     """A turn that is to be run."""
 
     turn_id: str
-    op: UserTurn
-    entries: tuple[Entry, ...]
+    op: UserTurn = UserTurn(items=())
+    entries: tuple[Entry, ...] = ()
     """The input, as the history will hold it."""
     shell: str | None = None
     """A command of the user's: it is run, and no model is asked."""
     task_id: TaskId | None = None
+    seconds: float | None = None
+    """How long it may run."""
+    submission: str = ""
+    """What its events answer, if that is not the turn itself."""
+    again: bool = False
+    """Whether it was begun before, by an agent that crashed."""
+    quiet: bool = False
+    """Whether it only puts its entries into the history."""
+    wakes: bool = False
+    """Whether it is there only for mail that waits."""
 
 
 @final
@@ -46,18 +67,52 @@ class Envelope:
     entries: tuple[Entry, ...] = ()
     """Its input, prepared by the sender: the reader only reads."""
     task_id: TaskId | None = None
+    seconds: float | None = None
+    """How long its turn may run."""
     reply: ReplyPort[Verdict]
+
+
+class Life(Protocol):
+    """What the tree may ask of an agent that is running."""
+
+    @property
+    def thread(self) -> Thread | None:
+        """Its memory, while it is loaded."""
+
+    @property
+    def children(self) -> OnDemand[Supervisor]:
+        """Who keeps its children."""
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether the incarnation ends so that another can begin."""
+
+    def stir(self) -> None:
+        """Have it run what is queued. Not a checkpoint."""
 
 
 @final
 @attrs.define(eq=False, kw_only=True)
 class Desk:
-    """One agent's place in the tree: what it has to do, and what it is doing."""
+    """One agent's place in the tree: who it is, what it has to do, and what it is doing."""
 
     path: AgentPath
     thread_id: ThreadId
+    spec: AgentSpec
     settings: Settings
     """As the next turn will find them."""
+    account: Account
+    parent: Desk | None = None
+    children: dict[str, Desk] = attrs.field(factory=dict)
+    """By name, oldest first; those that live or are being made."""
+    born: int = 0
+    """How many of them were named by number."""
+    descendants: int = 0
+    """How many agents there are below."""
+    ref: ActorRef[Envelope] | None = None
+    """Its actor's address; None until that is started."""
+    life: Life | None = None
+    """Its running incarnation; None while there is none."""
     run: TurnRun | None = None
     """The turn that is running."""
     output_schema: object = None
@@ -67,61 +122,108 @@ class Desk:
     busy: WatchCell[bool] = attrs.field(factory=lambda: WatchCell(value=False))
     """Whether a turn runs or waits to be run."""
     begun: bool = False
-    """Whether the agent has lived before; then its thread is on disk."""
+    """Whether the thread is on disk already."""
+    stored: str | None = None
+    """Its rollout's path, if an earlier process began it."""
+    inherited: tuple[Item, ...] = ()
+    """What it begins with of its owner's conversation."""
+    dormant: bool = False
+    """Whether it is loaded when there is something to do, not when it starts."""
+    fence: str | None = None
+    """Who interrupted the agent: until it is told to go on, nothing but a user starts it."""
+    ending: JointEnding | None = None
+    """What the running turn ends together with."""
+    closing: str | None = None
+    """Who has asked for its end."""
+    box: dict[str, Mail] = attrs.field(factory=dict)
+    """Mail that is not in its history yet, by id, oldest first."""
+    announced_letters: int = 0
+    """Letters on their way into the journal, and from there into the box."""
+    preparing: trio.CancelScope | None = None
+    """What an interrupt cancels while a turn is being prepared."""
     shells: dict[trio.CancelScope, str | None] = attrs.field(factory=dict)
     """Commands of the user's that run, and who has asked for their end."""
     withdrawn: dict[str, str] = attrs.field(factory=dict)
     """Turns that were interrupted before they began, and by whom."""
+    waits_for: dict[object, tuple[ThreadId, ...]] = attrs.field(factory=dict)
+    """Whose tasks its turn waits for at the moment, by who waits."""
     tokens: TokenUsageInfo = TokenUsageInfo()
     """What the thread has used, as of its last response."""
-    _queue: deque[Work] = attrs.field(factory=deque)
-    _waiting: trio.lowlevel.ParkingLot = attrs.field(factory=trio.lowlevel.ParkingLot)
-    _closed: bool = False
+    seconds: float = 0.0
+    """How long its turns have run."""
+    gone: trio.Event = attrs.field(factory=trio.Event)
+    """Set when the agent has ended for good and everything about that is written down."""
+    queue: list[Work] = attrs.field(factory=list)
+    """Turns that wait to be run, the next one first."""
+
+    def subtree(self) -> Iterator[Desk]:
+        """The agent and all below it, owners first."""
+        waiting = [self]
+        while waiting:
+            desk = waiting.pop()
+            yield desk
+            waiting.extend(reversed(desk.children.values()))
+
+    @property
+    def root(self) -> Desk:
+        """The root's."""
+        return self if self.parent is None else self.parent.root
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether the agent, if it ends now, does so only to be brought up again."""
+        desk: Desk | None = self
+        while desk is not None:
+            if desk.life is not None and desk.life.comes_back:
+                return True
+            desk = desk.parent
+        return False
 
     def put(self, work: Work) -> None:
         """Queue a turn. Not a checkpoint."""
-        self._queue.append(work)
-        self.busy.set(value=True)
-        self._waiting.unpark()
+        self.queue.append(work)
+        self._stir()
 
-    async def wait(self) -> Work:
-        """Wait for the next turn to run, and leave it where it is.
+    def put_back(self, work: Work) -> None:
+        """Queue a turn that was begun before all others. Not a checkpoint."""
+        self.queue.insert(0, work)
+        self._stir()
 
-        Raises:
-            trio.EndOfChannel: if the desk was closed, and nothing waits any more.
-
-        Cancellation: nothing has happened.
-        """
-        await trio.lowlevel.checkpoint()
-        while not self._queue:
-            if self._closed:
-                raise trio.EndOfChannel
-            await self._waiting.park()
-        return self._queue[0]
+    def head(self) -> Work | None:
+        """The turn to run next; it stays where it is."""
+        return self.queue[0] if self.queue else None
 
     def take(self) -> Work:
-        """Take the turn that `wait` returned. Not a checkpoint."""
-        return self._queue.popleft()
+        """Take the turn that `head` returned. Not a checkpoint."""
+        return self.queue.pop(0)
 
     def rest(self) -> None:
         """Note that no turn runs any more. Not a checkpoint."""
-        self.run = self.task_id = self.output_schema = None
-        self.busy.set(value=bool(self._queue))
+        if self.ending is not None:
+            self.ending.leave(self.thread_id)
+        self.run = self.task_id = self.output_schema = self.ending = None
+        self.busy.set(value=bool(self.queue))
 
-    def close(self) -> None:
-        """Take no more turns, and end the one that runs. Not a checkpoint."""
-        self._closed = True
-        self.interrupt("shutdown")
-        self._waiting.unpark_all()
+    def lift_fence(self) -> None:
+        """Let the agent and those below it go on. Not a checkpoint."""
+        for desk in self.subtree():
+            desk.fence = None
 
     def interrupt(self, by: str) -> None:
         """End the running turn, and have the waiting ones end before they begin.
 
         Not a checkpoint.
         """
-        self.withdrawn |= {work.turn_id: by for work in self._queue}
+        self.withdrawn |= {work.turn_id: by for work in self.queue}
         if self.run is not None:
             self.run.post(Interrupted(by))
+        if self.preparing is not None:
+            self.preparing.cancel(reason=f"interrupted by {by}")
         for scope in self.shells:
             self.shells[scope] = by
             scope.cancel(reason=f"interrupted by {by}")
+
+    def _stir(self) -> None:
+        self.busy.set(value=True)
+        if self.life is not None:
+            self.life.stir()

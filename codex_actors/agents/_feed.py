@@ -40,8 +40,9 @@ class TaskFeed:
         if self._ended:
             return
         for event in events:
+            # A turn that is run again, after a crash, still answers the first submission.
             if isinstance(event.msg, TurnStarted):
-                self._begun = event.msg.turn_id == self.record.get().turn_id
+                self._begun = event.id == self.task_id
             if self._begun:
                 self._send.send_nowait(event)
         if self._begun:

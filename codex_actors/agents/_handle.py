@@ -2,40 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Sequence
+from typing import Any, final
 
-from ..actors import CloseReport, Watch
+import trio
+
+from ..actors import ActorTerminated, CloseReport, Exit, Supervisor, Watch
 from ..protocol import (
     Accepted,
     AgentPath,
     AgentStatus,
+    Letter,
+    Limits,
     Op,
     Overrides,
+    PostedLetter,
     Refused,
+    Settings,
+    Spent,
     Steer,
+    TaskFailed,
+    TaskRecord,
     TextInput,
     ThreadId,
     TokenUsageInfo,
     UserInput,
+    UserTurn,
 )
+from ._asking import ask, prepare
+from ._closing import close_agent
+from ._commons import Commons
+from ._deadlines import within
 from ._desk import Desk
 from ._errors import OperationRefused
+from ._interrupting import interrupt_agents
+from ._spawn import spawn_child
+from ._spec import AgentSpec
 from ._task import Task
-
-if TYPE_CHECKING:
-    from ._tree import AgentTree
+from ._waiting import wait_all, wait_any, waiting_for
 
 
 @final
 class AgentHandle:
-    """Names an agent of a tree, and finds it at each call; restarts do not matter to it."""
+    """Names an agent of a tree, and finds it at each call.
 
-    def __init__(self, tree: AgentTree, desk: Desk) -> None:
-        self._tree = tree
+    It stays good while the agent is restarted, or unloaded. Handles of one agent are equal.
+    """
+
+    def __init__(self, commons: Commons, desk: Desk, roots: Supervisor) -> None:
+        self._commons = commons
         self._desk = desk
+        self._roots = roots
 
     def __repr__(self) -> str:
         return f"<AgentHandle {self.path} {self.status.get()}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AgentHandle) and other._desk is self._desk
+
+    def __hash__(self) -> int:
+        return hash(self._desk)
 
     @property
     def path(self) -> AgentPath:
@@ -44,18 +70,65 @@ class AgentHandle:
 
     @property
     def thread_id(self) -> ThreadId:
-        """The id of the agent's conversation; with it the thread can be resumed."""
+        """The id of the agent's conversation; with it a root can be resumed."""
         return self._desk.thread_id
 
     @property
     def status(self) -> Watch[AgentStatus]:
         """What the agent is doing."""
-        return self._tree.status(self.thread_id)
+        return self._commons.hub.status(self.thread_id)
+
+    @property
+    def settings(self) -> Settings:
+        """What the agent's next turn will run with: its model, effort, directory and so on.
+
+        What a spawn asked for and could not be had was refused, so this is what it got.
+        """
+        return self._desk.settings
+
+    @property
+    def limits(self) -> Limits:
+        """What the agent may use, with all below it; its owners' limits count as well."""
+        return self._desk.account.limits
 
     @property
     def usage(self) -> TokenUsageInfo:
-        """The tokens the thread has used. A snapshot."""
+        """The tokens that the thread has used. A snapshot."""
         return self._desk.tokens
+
+    @property
+    def spent(self) -> Spent:
+        """What the agent has used of its limits, with all below it. A snapshot."""
+        return self._desk.account.spent(trio.current_time())
+
+    @property
+    def parent(self) -> AgentHandle | None:
+        """The agent that owns this one; None for the root."""
+        owner = self._desk.parent
+        return None if owner is None else self._other(owner)
+
+    @property
+    def children(self) -> tuple[AgentHandle, ...]:
+        """The agents that this one owns, oldest first."""
+        return tuple(map(self._other, self._desk.children.values()))
+
+    async def spawn(self, spec: AgentSpec = AgentSpec()) -> AgentHandle:
+        """Make a child. It lives in the scope of this agent, and ends with it at the latest.
+
+        Raises:
+            SpawnRefused: if it may not be made, or not like this; the subclass says why.
+            SandboxUnavailable: if its commands cannot be confined as they should be.
+            ActorTerminated: if this agent has ended.
+            InvalidAgentPath: if its name is none.
+            JournalError: if the disk refuses to hold it.
+            DeadlinePassed: if that takes longer than `Deadlines.spawn`; it was undone.
+
+        Cancellation: there is no child.
+        """
+        seconds = self._commons.settings.deadlines.spawn
+        with within(seconds, f"a child of {self.path}", lambda: "it was undone"):
+            desk = await spawn_child(self._commons, self._desk, spec)
+        return self._other(desk)
 
     async def assign(
         self,
@@ -63,6 +136,8 @@ class AgentHandle:
         *,
         overrides: Overrides = Overrides(),
         output_schema: Any = None,
+        seconds: float | None = None,
+        reply_to: AgentHandle | None = None,
     ) -> Task:
         """Give the agent a task: one turn of its own, after those it was given before.
 
@@ -72,17 +147,58 @@ class AgentHandle:
             work: What is to be done, in words or as input items.
             overrides: Settings that change with this turn, and stay.
             output_schema: JSON schema that the last message must satisfy.
+            seconds: How long its turn may run; then it ends as timed out. None: any time.
+            reply_to: An agent that is told how the task ended, and woken to read it unless
+                it was interrupted.
 
         Raises:
             EmptyInput: if there is nothing but white space in it.
             SandboxUnavailable: if the overrides ask for a sandbox that cannot be had.
             ActorTerminated: if the agent has ended.
             JournalError: if the disk refuses to hold the task; then there is none.
+            DeadlinePassed: if that takes longer than `Deadlines.send`.
 
         Cancellation: the task may have been given; its record is in the journal then.
         """
         items = (TextInput(work),) if isinstance(work, str) else work
-        return await self._tree.assign(self._desk, items, overrides, output_schema)
+        op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
+        with self._within_sending("a task"):
+            await self._check_alive()
+            entries = await prepare(self._commons, op)
+            sender = None if reply_to is None else reply_to._desk
+            feed = await self._commons.books.assign(
+                self._desk,
+                items,
+                assigned_by=None if sender is None else sender.path,
+                reply_to=None if sender is None else sender.thread_id,
+            )
+            try:
+                await ask(self._commons, self._desk, op, entries, feed.task_id, seconds)
+            except ActorTerminated:
+                await self._commons.books.settle(feed.task_id, TaskFailed("the agent has ended"))
+                raise
+        return Task(feed, self._desk, self._commons)
+
+    async def send(self, letter: Letter | str) -> PostedLetter:
+        """Write to the agent. Its model reads it at the next request of its next turn.
+
+        A letter with ``trigger`` starts that turn if the agent is idle, unless somebody
+        interrupted it: then the letter waits until it is told to go on. The letter is on
+        disk when this returns, and is delivered once. Letters of one sender come in order.
+
+        Raises:
+            EmptyInput: if there is nothing but white space in it.
+            LetterBoxFull: if too many letters wait for the agent.
+            ActorTerminated: if the agent has ended.
+            JournalError: if the disk refuses; then nothing was sent.
+            DeadlinePassed: if that takes longer than `Deadlines.send`.
+
+        Cancellation: it may have been sent.
+        """
+        letter = Letter(text=letter) if isinstance(letter, str) else letter
+        with self._within_sending("a letter"):
+            await self._check_alive()
+            return await self._commons.post.send(self._desk, letter)
 
     async def submit(self, op: Op) -> Accepted:
         """Submit an operation: a turn that is nobody's task, a steer, changed settings.
@@ -94,10 +210,13 @@ class AgentHandle:
             OperationRefused: if the agent is not in a state to carry it out.
             EmptyInput: if it is input of nothing but white space.
             ActorTerminated: if the agent has ended.
+            DeadlinePassed: if that takes longer than `Deadlines.send`.
 
         Cancellation: the operation may have been submitted.
         """
-        verdict = await self._tree.submit(self._desk, op)
+        with self._within_sending("an operation"):
+            entries = await prepare(self._commons, op)
+            verdict = await ask(self._commons, self._desk, op, entries, None, None)
         if isinstance(verdict, Refused):
             raise OperationRefused(verdict)
         return verdict
@@ -109,25 +228,77 @@ class AgentHandle:
             OperationRefused: if no turn runs, or another one than expected.
             EmptyInput: if there is nothing but white space in it.
             ActorTerminated: if the agent has ended.
+            DeadlinePassed: if that takes longer than `Deadlines.send`.
 
         Cancellation: it may have been said.
         """
         return await self.submit(Steer(items=(TextInput(text),), expected_turn_id=expected_turn_id))
 
-    async def interrupt(self, by: str = "user") -> None:
-        """End the running turn, and drop the ones that wait; return when the agent is idle.
+    async def wait_any(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
+        """Wait on behalf of this agent's turn; see `AgentTree.wait_any`.
 
-        Their tasks end as interrupted. The agent lives on and can be given new tasks.
+        For tools. Meanwhile the turn does not count among those that run.
+
+        Raises:
+            WaitRing: if agents would wait for each other for ever.
+
+        Cancellation: ends the waiting; the tasks go on.
+        """
+        async with waiting_for(self._commons, self._desk, tasks, every=False):
+            return await wait_any(self._commons, tasks)
+
+    async def wait_all(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
+        """Wait on behalf of this agent's turn; see `AgentTree.wait_all`.
+
+        For tools. Meanwhile the turn does not count among those that run.
+
+        Raises:
+            WaitRing: if agents would wait for each other for ever.
+
+        Cancellation: ends the waiting; the tasks go on.
+        """
+        async with waiting_for(self._commons, self._desk, tasks, every=True):
+            return await wait_all(tasks)
+
+    async def interrupt(self, by: str = "user") -> None:
+        """Stop the agent and all below it; return when they are idle.
+
+        Running turns end, and those that wait are dropped; their tasks end as interrupted.
+        The agents live on. No letter, no news and no other agent starts a turn of theirs until
+        somebody gives them a task, or input, or does so with an agent above them. To end the
+        turn of this agent alone, submit `codex_actors.protocol.Interrupt`.
+
+        Raises:
+            DeadlinePassed: if that takes longer than `Deadlines.interrupt`; it names who is
+                not idle yet. The interrupt goes on.
 
         Cancellation: ends the waiting, not the interrupt: that is the tree's work.
         """
-        await self._tree.interrupt(self._desk, by)
+        await interrupt_agents(self._commons, self._desk, by)
 
-    async def close(self) -> CloseReport:
-        """End the agent: its turn, its processes, itself; return how that went.
+    async def close(self, by: str = "shutdown") -> CloseReport:
+        """End the agent and all below it: turns, processes, themselves; return how that went.
 
-        Takes the grace of its spec at most.
+        Takes the grace of its spec, and a little more for the disk. Tasks that are open end as
+        interrupted, letters that wait are dropped, the names are free again.
+
+        Raises:
+            DeadlinePassed: if that takes longer than its grace and `Deadlines.close`. The
+                closing goes on.
 
         Cancellation: ends the waiting, not the closing.
         """
-        return await self._tree.close(self._desk)
+        return await close_agent(self._commons, self._desk, self._roots, by)
+
+    def _other(self, desk: Desk) -> AgentHandle:
+        return AgentHandle(self._commons, desk, self._roots)
+
+    def _within_sending(self, what: str) -> Any:
+        seconds = self._commons.settings.deadlines.send
+        return within(seconds, f"{what} for {self.path}", lambda: "it may have been sent")
+
+    async def _check_alive(self) -> None:
+        ref = self._desk.ref
+        if self._desk.closing or ref is None or isinstance(ref.status.get(), Exit):
+            await trio.lowlevel.checkpoint()
+            raise ActorTerminated(self.path.text)

@@ -19,8 +19,8 @@ class History:
     be normalised first; a thread that was cut off in the middle of a turn has one.
     """
 
-    def __init__(self, prefix: Iterable[Item] = ()) -> None:
-        self._prefix = tuple(encode_item(item) for item in prefix)
+    def __init__(self, prefix: Iterable[bytes] = ()) -> None:
+        self._prefix = tuple(prefix)
         self._items: list[Item] = []
         self._encoded: list[bytes] = []
         self._unanswered: set[tuple[str, str]] = set()

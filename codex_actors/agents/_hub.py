@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import final
 from weakref import WeakValueDictionary
 
+import trio
+
 from ..actors import Broadcast, WatchCell
 from ..core import next_status
-from ..protocol import AgentStatus, Event, TaskId, TaskRecord, ThreadId
+from ..protocol import AgentPath, AgentStatus, Event, TaskId, TaskRecord, ThreadId, WarningRaised
 from ._feed import TaskFeed
 
 
@@ -16,10 +18,21 @@ from ._feed import TaskFeed
 class Hub:
     """The tree's one place for what agents tell the world. Nothing in here waits."""
 
-    def __init__(self, broadcast: Broadcast[Event]) -> None:
+    def __init__(
+        self, broadcast: Broadcast[Event], news: trio.MemorySendChannel[TaskRecord]
+    ) -> None:
+        """Make it.
+
+        Args:
+            broadcast: Takes every event.
+            news: Takes the records of tasks whose ends somebody is to be told; without bound.
+        """
         self._broadcast = broadcast
+        self._news = news
         self._statuses: dict[ThreadId, WatchCell[AgentStatus]] = {}
         self._feeds: dict[ThreadId, WeakValueDictionary[TaskId, TaskFeed]] = {}
+        self.settlements = WatchCell(0)
+        """How many tasks have ended."""
         self.disk_refuses = False
         """Whether everybody was told that the disk refuses; reports speak for the tree."""
 
@@ -48,16 +61,30 @@ class Hub:
             if status != cell.get():
                 cell.set(status)
 
+    def warn(self, thread_id: ThreadId, path: AgentPath, message: str) -> None:
+        """Tell people of something that no turn says."""
+        msg = WarningRaised(message)
+        self.publish(thread_id, [Event(id="", msg=msg, thread_id=thread_id, path=path)])
+
+    def end(self, thread_id: ThreadId) -> None:
+        """An agent lives no more, however it ended."""
+        cell = self.status(thread_id)
+        if cell.get() != "shutdown":
+            cell.set("shutdown")
+
     def close(self) -> None:
         """No agent lives any more, however each of them ended."""
-        for cell in self._statuses.values():
-            if cell.get() != "shutdown":
-                cell.set("shutdown")
+        for thread_id in self._statuses:
+            self.end(thread_id)
 
     def settle(self, record: TaskRecord) -> None:
         """Tell whoever follows the task how it ended."""
-        if record.thread_id not in self._feeds:
-            return
-        feed = self._feeds[record.thread_id].pop(record.id, None)
+        feeds = self._feeds.get(record.thread_id)
+        feed = None if feeds is None else feeds.pop(record.id, None)
         if feed is not None:
             feed.settle(record)
+        if not feeds:
+            self._feeds.pop(record.thread_id, None)
+        if record.reply_to is not None:
+            self._news.send_nowait(record)
+        self.settlements.set(self.settlements.get() + 1)

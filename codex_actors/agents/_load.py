@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import attrs
+import trio
 
 from .. import core
 from .._version import __version__
-from ..core import ContextTexts, Entry, Replayed, Surroundings
+from ..core import Entry, Replayed, Surroundings
 from ..protocol import (
     DangerFullAccess,
     Item,
+    Recorded,
     SessionConfigured,
     SessionMeta,
     TokenUsageInfo,
@@ -23,60 +27,64 @@ from ..protocol import (
     developer_message,
 )
 from ..rollout import Recorder, Rollout, RolloutStore, time_stamp
+from ..wire import encode_item
+from ._commons import Commons
+from ._delivered import delivered_ids
 from ._desk import Desk
 from ._history import History
-from ._hub import Hub
 from ._prompts import read_prompt
-from ._services import AgentServices
 from ._setup import surroundings
-from ._spec import AgentSpec
 from ._thread import Thread
 
 
-async def load_thread(
-    services: AgentServices,
-    recorder: Recorder,
-    hub: Hub,
-    texts: ContextTexts,
-    desk: Desk,
-    spec: AgentSpec,
-) -> Thread:
-    """Return the thread of an agent that starts, or starts again.
+async def load_thread(commons: Commons, desk: Desk) -> Thread:
+    """Return the memory of an agent that is needed: a new one, or what its rollout says.
 
     Raises:
-        ThreadNotFound: if it is to be resumed, and there is no such thread.
         RolloutError: if its rollout cannot be read.
 
     Cancellation: nothing has happened.
     """
-    rollout = await _read(recorder, desk, spec)
+    rollout = await _read(commons.recorder, desk)
     replayed = None if rollout is None else core.replay(rollout.lines)
-    thread = _thread(services, recorder, hub, texts, desk, replayed)
-    thread.tools = spec.tools
+    thread = _thread(commons, desk, replayed)
     if replayed is None:
         thread.keep(_meta(thread, desk))
-    thread.announce(_configured(thread))
-    _warn_of_guesses(thread)
+        _inherit(thread, desk)
+    if not desk.begun:
+        thread.announce(_configured(thread))
+        _warn_of_guesses(thread)
     if rollout is not None and replayed is not None:
-        _warn_of_problems(thread, rollout)
+        if not desk.begun:
+            _warn_of_problems(thread, rollout)
         _take_up(thread, replayed)
+        await commons.books.note_delivered(desk, sorted(delivered_ids(rollout.lines)), "")
     desk.begun = True
     desk.tokens = thread.tokens
+    # A new thread has no file yet: its first turn makes it, with the first lines of that.
+    if replayed is None:
+        thread.release()
     await thread.settle()
     return thread
 
 
-async def _read(recorder: Recorder, desk: Desk, spec: AgentSpec) -> Rollout | None:
+async def _read(recorder: Recorder, desk: Desk) -> Rollout | None:
     """Return what is recorded of a thread that goes on; None for a new one."""
     if desk.begun:
         return await recorder.read(desk.thread_id)
-    if spec.resume is None:
+    if desk.stored is None:
+        await trio.lowlevel.checkpoint()
         return None
-    store = RolloutStore(desk.settings.home)
-    path = await store.find(desk.thread_id)
-    rollout = await store.read(path)
-    recorder.adopt(desk.thread_id, path, next_ordinal=rollout.next_ordinal)
+    rollout = await RolloutStore(desk.settings.home).read(desk.stored)
+    recorder.adopt(desk.thread_id, desk.stored, next_ordinal=rollout.next_ordinal)
     return rollout
+
+
+def _inherit(thread: Thread, desk: Desk) -> None:
+    """Begin with what the owner's conversation gives along. Nobody is told: it is old."""
+    inherited, desk.inherited = desk.inherited, ()
+    for item in inherited:
+        thread.keep(Recorded(item, thread.history.append(item)))
 
 
 def _warn_of_problems(thread: Thread, rollout: Rollout) -> None:
@@ -89,32 +97,37 @@ def _warn_of_problems(thread: Thread, rollout: Rollout) -> None:
             )
 
 
-def _thread(
-    services: AgentServices,
-    recorder: Recorder,
-    hub: Hub,
-    texts: ContextTexts,
-    desk: Desk,
-    replayed: Replayed | None,
-) -> Thread:
+def _thread(commons: Commons, desk: Desk, replayed: Replayed | None) -> Thread:
     kept = None if replayed is None or replayed.meta is None else replayed.meta.base_instructions
-    base = desk.settings.base_instructions or kept or read_prompt("base")
+    base = desk.settings.base_instructions or kept or _base_prompt()
     return Thread(
         id=desk.thread_id,
         path=desk.path,
-        session_id=desk.thread_id,
+        session_id=desk.root.thread_id,
         settings=desk.settings,
-        history=History([developer_message(base)]),
-        services=services,
-        recorder=recorder,
-        hub=hub,
-        texts=texts,
+        history=History([_spell_base(base)]),
+        commons=commons,
+        account=desk.account,
+        tools=desk.spec.tools,
+        without_tools=() if desk.spec.role is None else desk.spec.role.without_tools,
         base_instructions=base,
         tokens=TokenUsageInfo(model_context_window=desk.settings.model.usable_context_window),
     )
 
 
+@lru_cache(maxsize=1)
+def _base_prompt() -> str:
+    return read_prompt("base")
+
+
+@lru_cache(maxsize=16)  # ten thousand agents begin with the same words
+def _spell_base(text: str) -> bytes:
+    return encode_item(developer_message(text))
+
+
 def _meta(thread: Thread, desk: Desk) -> SessionMeta:
+    owner = desk.parent
+    role = None if desk.spec.role is None else desk.spec.role.name
     return SessionMeta(
         id=thread.id,
         session_id=thread.session_id,
@@ -122,11 +135,27 @@ def _meta(thread: Thread, desk: Desk) -> SessionMeta:
         cwd=desk.settings.cwd,
         originator=desk.settings.originator,
         cli_version=__version__,
-        source=desk.settings.source,
-        thread_source="user",
+        source=desk.settings.source if owner is None else _spawned(desk, owner, role),
+        thread_source="user" if owner is None else "subagent",
         model_provider=desk.settings.provider.id,
         base_instructions=thread.base_instructions,
+        parent_thread_id=None if owner is None else owner.thread_id,
+        agent_path=None if owner is None else desk.path.text,
+        agent_role=role,
+        forked_from_id=None if owner is None or desk.spec.fork == "none" else owner.thread_id,
     )
+
+
+def _spawned(desk: Desk, owner: Desk, role: str | None) -> Any:
+    """Say who made the thread, as the reference spells it (multi-agent, 3.1)."""
+    spawn: dict[str, Any] = {
+        "parent_thread_id": owner.thread_id,
+        "depth": desk.path.depth,
+        "agent_path": desk.path.text,
+        "agent_nickname": None,
+        "agent_role": role,
+    }
+    return {"subagent": {"thread_spawn": spawn}}
 
 
 def _configured(thread: Thread) -> SessionConfigured:

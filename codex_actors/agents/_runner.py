@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, assert_never, final
 
@@ -26,11 +27,14 @@ from ..protocol import (
 )
 from ..tools import Toolbox, ToolContext, refuse
 from ._sampler import Sampler
+from ._slots import Slot
 from ._thread import Thread
 from ._workers import GRACE, TurnWorkers, open_workers
 
 logger = logging.getLogger(__name__)
 
+DEADLINE: Final = "deadline"
+"""Who ends a turn that has taken the time it had."""
 CLEAN_UP: Final = 2 * GRACE
 """Seconds that a cancelled turn may take to end in order, disk included."""
 
@@ -45,6 +49,10 @@ class TurnSetup:
     prompt: Callable[[], Prompt]
     """Makes the next request from what the history is by then."""
     context_line: TurnContext
+    slot: Slot
+    """The turn's place among those that run."""
+    seconds: float | None = None
+    """How long it may run."""
 
 
 @final
@@ -60,6 +68,7 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
+        self._finished = False
 
     @property
     def stopping(self) -> bool:
@@ -77,20 +86,34 @@ class TurnRun:
             if isinstance(what, core.Steered):
                 entries += what.entries
 
+    def waiting(self) -> AbstractAsyncContextManager[None]:
+        """Do not count as running while one of the turn's tools waits for somebody else."""
+        return self._setup.slot.waiting()
+
     def post(self, what: TurnInput | EventMsg) -> None:
         """Give the turn an input, or an event to announce in its order. Not a checkpoint."""
         self._send.send_nowait(what)
 
-    async def run(self, home: trio.Nursery) -> Turn:
+    async def run(
+        self,
+        home: trio.Nursery,
+        *,
+        finish: Callable[[], Awaitable[None]],
+        stopped_by: Callable[[], str],
+    ) -> Turn:
         """Run the turn to its end, and return what it ended as.
 
         Args:
             home: A nursery of the agent's scope, for the turn's workers.
+            finish: Gets the turn's last lines to the disk, then tells of its end. It may be
+                cancelled and called again.
+            stopped_by: Says who ends the turn when it is cancelled.
 
         Cancellation: the turn ends as interrupted: its workers are cancelled, missing
             outputs and the marker are recorded and flushed. That is shielded, and takes
             at most `CLEAN_UP` seconds.
         """
+        self._finish, self._stopped_by = finish, stopped_by
         self._thread.post = self.post
         began_at = trio.current_time()
         self._log("the turn begins")
@@ -114,21 +137,25 @@ class TurnRun:
 
     async def _drive(self, workers: TurnWorkers) -> None:
         self.turn, effects = core.begin(self.turn)
+        self._watch_clock(workers)
         try:
             await self._loop(workers, effects)
         finally:
-            if not self.turn.is_over:
+            # A crash is no end: the agent's next incarnation says what became of the turn.
+            if not self._finished and trio.current_effective_deadline() == -math.inf:
                 with trio.move_on_after(CLEAN_UP, shield=True):
-                    self.post(core.Interrupted("shutdown"))
+                    self.post(core.Interrupted(self._stopped_by()))
                     await self._loop(workers, ())
 
     async def _loop(self, workers: TurnWorkers, effects: tuple[Effect, ...]) -> None:
         while True:
             self._carry_out_all(effects, workers)
+            if self.turn.is_over:
+                await self._finish()
+                self._finished = True
+                return
             await self._thread.settle()
             self._start_later()
-            if self.turn.is_over:
-                return
             effects = self._feed(await self._receive.receive())
 
     def _carry_out_all(self, effects: tuple[Effect, ...], workers: TurnWorkers) -> None:
@@ -165,8 +192,7 @@ class TurnRun:
             case core.Announce(event):
                 self._thread.announce(self._stamped(event))
             case core.Sample(number):
-                sample = partial(self._sample, number)
-                self._sampling = workers.start(sample, f"sampling {number}")
+                self._begin_sampling(number, workers)
             case core.StartTool(call):
                 self._later.append(
                     partial(workers.start, partial(self._run_tool, call, workers), call.tool)
@@ -188,6 +214,31 @@ class TurnRun:
             case _:
                 assert_never(effect)
 
+    def _begin_sampling(self, number: int, workers: TurnWorkers) -> None:
+        """Ask the model, unless some limit is reached."""
+        limit = self._thread.account.refuses_request(trio.current_time())
+        if limit is None:
+            sample = partial(self._sample, number)
+            self._sampling = workers.start(sample, f"sampling {number}")
+        else:
+            self.post(core.Interrupted("budget", limit))
+
+    def _watch_clock(self, workers: TurnWorkers) -> None:
+        """End the turn when the time is over that it may take."""
+        now, seconds = trio.current_time(), self._setup.seconds
+        budget = self._thread.account.deadline(now)
+        if seconds is not None and now + seconds < budget:
+            workers.start(
+                partial(self._stop_at, now + seconds, core.Interrupted(DEADLINE)), "clock"
+            )
+        elif budget < math.inf:
+            workers.start(partial(self._stop_at, budget, None), "clock")
+
+    async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
+        await trio.sleep_until(time)
+        limit = self._thread.account.refuses_request(trio.current_time())
+        self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
+
     async def _sample(self, number: int) -> None:
         setup, thread = self._setup, self._thread
         sampler = Sampler(
@@ -197,6 +248,7 @@ class TurnRun:
             services=thread.services,
             post=self.post,
         )
+        setup.slot.begin_work()
         try:
             await sampler.run(setup.prompt())
         except Exception as exc:
@@ -208,6 +260,8 @@ class TurnRun:
                 info=ErrorInfo(kind="internal_server_error"),
             )
             self.post(core.SamplingFailed(number, failure))
+        finally:
+            setup.slot.end_work()
 
     async def _wait_retry(self, sampling: int, seconds: float) -> None:
         self._log("sampling %d broke off; the next one begins in %.2f s", sampling, seconds)
@@ -218,6 +272,7 @@ class TurnRun:
         workers.calls[call.call_id] = trio.current_time()
         self._log("%s %s: started", call.tool, call.call_id)
         crash = None
+        self._setup.slot.begin_work()
         try:
             output = await self._setup.toolbox.run(call, self._setup.tool_context)
         except Exception as exc:
@@ -226,6 +281,8 @@ class TurnRun:
             logger.exception("the tool %s failed", call.tool)
             crash = f"internal error in the tool {call.tool}: {exc!r}"
             output = refuse(call, "internal error")
+        finally:
+            self._setup.slot.end_work()
         seconds = trio.current_time() - workers.calls.pop(call.call_id)
         ending = "ended" if output.ok else "failed"
         self._log("%s %s: %s after %.2f s", call.tool, call.call_id, ending, seconds)

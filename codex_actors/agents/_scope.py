@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Final
 
 import trio
 
-from ..actors import open_broadcast, open_supervisor
+from ..actors import ActorRef, open_broadcast, open_supervisor
 from ..models import ModelClient, open_client
-from ..protocol import Event, Settings, TaskInterrupted
-from ..rollout import open_recorder
+from ..protocol import Event, Settings, TaskInterrupted, TaskRecord
+from ..rollout import Clerk, open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
 from ._books import Books
+from ._commons import Commons
+from ._desk import Envelope
+from ._equipment import Equipper
 from ._hub import Hub
-from ._load import load_thread
+from ._post import Post
 from ._prompts import read_context_texts
+from ._registrar import bring_news, bury_agents
+from ._residency import Residency
 from ._services import AgentServices
+from ._slots import Slots
 from ._tree import AgentTree
 
 SETTLING: Final = 5.0
@@ -58,27 +64,69 @@ async def open_agents(
                 model = await stack.enter_async_context(open_client(settings.provider))
             services = AgentServices(model=model, toolbox=toolbox)
         home = None if settings.ephemeral else settings.home
-        recorder = await stack.enter_async_context(open_recorder(home, now=services.now))
+        clerk = await stack.enter_async_context(open_clerk())
+        recorder = await stack.enter_async_context(
+            open_recorder(home, clerk=clerk, now=services.now)
+        )
         broadcast = await stack.enter_async_context(open_broadcast[Event]())
-        books = await stack.enter_async_context(_open_books(home, Hub(broadcast), services))
-        supervisor = await stack.enter_async_context(open_supervisor(""))
-        yield AgentTree(
+        news, to_bring = trio.open_memory_channel[TaskRecord](math.inf)
+        exits, to_bury = trio.open_memory_channel[ActorRef[Envelope]](math.inf)
+        hub = Hub(broadcast, news)
+        books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
+        commons = Commons(
             settings=settings,
             services=services,
+            recorder=recorder,
+            hub=hub,
             books=books,
-            supervisor=supervisor,
-            broadcast=broadcast,
-            load=partial(load_thread, services, recorder, books.hub, read_context_texts()),
+            post=Post(books, services.new_id, services.now),
+            texts=read_context_texts(),
+            slots=Slots(settings.capacity.running),
+            residency=Residency(settings.capacity.loaded),
+            equipper=Equipper(services.toolbox),
+            exits=exits,
         )
+        office = await stack.enter_async_context(open_office())
+        office.start_soon(bury_agents, commons, to_bury, name="registrar")
+        office.start_soon(bring_news, commons, to_bring, name="news of tasks")
+        supervisor = await stack.enter_async_context(open_supervisor("", exits=exits))
+        try:
+            yield AgentTree(commons=commons, supervisor=supervisor, broadcast=broadcast)
+        finally:
+            commons.closing = True
+
+
+@asynccontextmanager
+async def open_office() -> AsyncGenerator[trio.Nursery, None]:
+    """Open a place for what the tree does by itself, until the block is left.
+
+    An exception of the block comes out bare.
+    """
+    failure: BaseException | None = None
+    try:
+        async with trio.open_nursery() as office:
+            try:
+                yield office
+            except BaseException as error:
+                failure = error
+                raise
+            finally:
+                office.cancel_scope.cancel(reason="the agents are gone")
+    except BaseExceptionGroup as group:
+        rest = group.split(trio.Cancelled)[1]
+        if failure is None or rest is None or rest.exceptions != (failure,):
+            raise
+    if failure is not None:
+        raise failure
 
 
 @asynccontextmanager
 async def _open_books(
-    home: str | None, hub: Hub, services: AgentServices
+    home: str | None, clerk: Clerk, hub: Hub, services: AgentServices
 ) -> AsyncGenerator[Books, None]:
     """Keep a tree's books; every task that is still open at the end gets its outcome."""
     async with AsyncExitStack() as stack:
-        books = Books(home, hub, services, stack)
+        books = Books(home, clerk, hub, services, stack)
         try:
             yield books
         finally:

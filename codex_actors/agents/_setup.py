@@ -16,19 +16,24 @@ from ..tools import ExecSessions, ToolContext, TurnChanges
 from ..wire import encode_json
 from ._desk import Work
 from ._runner import TurnSetup
+from ._slots import Slot
 from ._thread import Thread
 
 
-def set_up_turn(work: Work, thread: Thread, sessions: ExecSessions) -> tuple[Turn, TurnSetup]:
+def set_up_turn(
+    work: Work, mail: tuple[Entry, ...], thread: Thread, sessions: ExecSessions, slot: Slot
+) -> tuple[Turn, TurnSetup]:
     """Return the turn in its first state, and what to run it with. Not a checkpoint."""
     equipment = thread.equipment()
     now = surroundings(thread.settings, thread.services.now(), thread.guides)
-    turn = _first_state(work, thread, equipment.toolbox.gates, now)
+    turn = _first_state(work, mail, thread, equipment.toolbox.gates, now)
     setup = TurnSetup(
         toolbox=equipment.toolbox,
-        tool_context=_tool_context(work, thread, sessions),
+        tool_context=_tool_context(work, thread, sessions, slot),
         prompt=partial(_make_prompt, work, thread, equipment.specs),
         context_line=_context_line(work.turn_id, thread.settings, now),
+        slot=slot,
+        seconds=work.seconds,
     )
     thread.told = now
     return turn, setup
@@ -62,7 +67,13 @@ def _zone(name: str) -> tzinfo:
         return UTC
 
 
-def _first_state(work: Work, thread: Thread, gates: Mapping[str, Gate], now: Surroundings) -> Turn:
+def _first_state(
+    work: Work,
+    mail: tuple[Entry, ...],
+    thread: Thread,
+    gates: Mapping[str, Gate],
+    now: Surroundings,
+) -> Turn:
     texts = thread.texts
     told = (
         core.initial_context(now, texts)
@@ -72,7 +83,7 @@ def _first_state(work: Work, thread: Thread, gates: Mapping[str, Gate], now: Sur
     return Turn(
         id=work.turn_id,
         context=tuple(map(Entry, told)),
-        pending=work.entries,
+        pending=(*work.entries, *mail),
         gates=gates,
         max_retries=thread.settings.provider.stream_max_retries,
         tokens=thread.tokens,
@@ -81,7 +92,7 @@ def _first_state(work: Work, thread: Thread, gates: Mapping[str, Gate], now: Sur
     )
 
 
-def _tool_context(work: Work, thread: Thread, sessions: ExecSessions) -> ToolContext:
+def _tool_context(work: Work, thread: Thread, sessions: ExecSessions, slot: Slot) -> ToolContext:
     return ToolContext(
         settings=thread.settings,
         thread_id=thread.id,
@@ -90,6 +101,7 @@ def _tool_context(work: Work, thread: Thread, sessions: ExecSessions) -> ToolCon
         now=thread.services.now,
         sessions=sessions,
         changes=TurnChanges(),
+        waiting=slot.waiting,
     )
 
 

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Callable
+from typing import Literal, TypeAlias, final
 
 import attrs
 
-from ..actors import Restart
-from ..protocol import Overrides
+from ..actors import Restart, RestartLimit, Strategy
+from ..protocol import AgentPath, Limits, Overrides, Role, TaskRecord
 from ..tools import Tool
+
+Fork: TypeAlias = Literal["none", "all"] | int
+"""How many of its owner's last turns an agent knows of."""
+Unfinished: TypeAlias = Literal["restart", "leave"]
+"""What becomes of a task that a process left unfinished: it is run again, or stays open."""
 
 
 @final
 @attrs.frozen(kw_only=True)
 class AgentSpec:
-    """How to make one agent. What is not said is as in the tree's settings."""
+    """How to make one agent. What is not said is as in the tree's, or its owner's, settings."""
 
-    name: str = "root"
-    """Letters, digits, ``-`` and ``_``; the last part of the agent's path."""
+    name: str | None = None
+    """Letters, digits, ``-`` and ``_``; the last part of the agent's path. The root is always
+    ``root``; for others, None takes ``agent_1``, ``agent_2`` and so on."""
     instructions: str | None = None
     """What this agent is for; the model reads it as the developer's word."""
+    role: Role | None = None
+    """What kind of agent it is; a role never gives more than the owner has."""
     overrides: Overrides = Overrides()
+    fork: Fork = "none"
+    """What a child begins with of its owner's conversation."""
+    limits: Limits = Limits()
+    """What it may use, with all below it. What its owners may use bounds it as well."""
     tools: tuple[Tool, ...] = ()
     """Further tools, beside the ones that the model's metadata and config ask for."""
     resume: str | None = None
-    """Id of a thread to go on with, instead of starting a new one."""
+    """Id of a thread to go on with, instead of starting a new one: of a root, with its tree."""
+    unfinished: Unfinished | Callable[[TaskRecord], Unfinished] = "leave"
+    """For a root that is resumed: what becomes of unfinished tasks, all or one by one."""
+    tools_below: Callable[[AgentPath], tuple[Tool, ...]] = lambda _: ()
+    """For a root that is resumed: the further tools of each agent below it."""
     restart: Restart = Restart.TRANSIENT
+    restart_limit: RestartLimit = RestartLimit()
+    """How often each of its children may be restarted."""
+    strategy: Strategy = Strategy.ONE_FOR_ONE
+    """Which of its children are restarted together."""
     grace: float = 15.0
     """Seconds between asking the agent to end and cancelling it. A turn may take 5 to let
     go of a tool, and as long again to be written down (see `codex_actors.agents`)."""

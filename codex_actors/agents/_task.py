@@ -9,9 +9,11 @@ import attrs
 import trio
 
 from ..actors import Watch
-from ..protocol import Event, TaskId, TaskRecord
-from ._desk import Desk
+from ..protocol import Event, TaskId, TaskInterrupted, TaskRecord, TextInput
+from ._commons import Commons
+from ._desk import Desk, Work
 from ._feed import TaskFeed
+from ._input import prepare_input
 
 
 @final
@@ -23,15 +25,18 @@ class Progress:
     """Since the task's agent last said anything."""
     running_tools: tuple[str, ...]
     """Full names of the tools at work."""
+    begun: bool
+    """Whether its turn runs now; if not, it waits for one."""
 
 
 @final
 class Task:
     """One task. It ends in exactly one `codex_actors.protocol.TaskRecord` with an outcome."""
 
-    def __init__(self, feed: TaskFeed, desk: Desk) -> None:
+    def __init__(self, feed: TaskFeed, desk: Desk, commons: Commons) -> None:
         self._feed = feed
         self._desk = desk
+        self._commons = commons
 
     def __repr__(self) -> str:
         record = self.record.get()
@@ -72,4 +77,45 @@ class Task:
         """What the task is at. A snapshot, not a checkpoint."""
         run = self._desk.run if self._desk.task_id == self.id else None
         tools = () if run is None else tuple(map(run.turn.calls.tool, run.turn.calls.running))
-        return Progress(idle_seconds=trio.current_time() - self._feed.last_at, running_tools=tools)
+        return Progress(
+            idle_seconds=trio.current_time() - self._feed.last_at,
+            running_tools=tools,
+            begun=run is not None,
+        )
+
+    async def restart(self) -> None:
+        """Run a task again that an earlier process left unfinished (`AgentTree.unfinished`).
+
+        One that is queued, runs or has ended is left as it is.
+
+        Cancellation: it may have been queued.
+        """
+        record = self.record.get()
+        if record.outcome is not None or self.queued:
+            await trio.lowlevel.checkpoint()
+            return
+        new_id = self._commons.services.new_id
+        entries = await prepare_input((TextInput(record.text),), new_id=new_id)
+        if not self.queued:
+            self._desk.lift_fence()
+            self._desk.put(
+                Work(turn_id=new_id(), entries=entries, task_id=self.id, submission=self.id)
+            )
+
+    async def drop(self) -> None:
+        """Settle a task as interrupted that an earlier process left unfinished.
+
+        One that is queued, runs or has ended is left as it is.
+
+        Cancellation: it may have been settled.
+        """
+        if self.record.get().outcome is None and not self.queued:
+            await self._commons.books.settle(self.id, TaskInterrupted("restart"))
+        else:
+            await trio.lowlevel.checkpoint()
+
+    @property
+    def queued(self) -> bool:
+        """Whether its turn runs, or waits to be run."""
+        desk = self._desk
+        return desk.task_id == self.id or any(work.task_id == self.id for work in desk.queue)

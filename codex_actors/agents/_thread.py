@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import attrs
 
@@ -29,20 +29,16 @@ from ..protocol import (
     WarningRaised,
 )
 from ..rollout import FlushReport, Recorder
-from ..tools import Tool, Toolbox
-from ..wire import encode_json
+from ..tools import Tool
+from ._accounts import Account
+from ._delivered import delivery_line
 from ._history import History
 from ._hub import Hub
 from ._services import AgentServices
 
-
-@final
-@attrs.frozen
-class Equipment:
-    """An agent's tools, and how the model is told of them."""
-
-    toolbox: Toolbox
-    specs: bytes
+if TYPE_CHECKING:
+    from ._commons import Commons
+    from ._equipment import Equipment
 
 
 @final
@@ -56,16 +52,15 @@ class Thread:
     """The root's thread id."""
     settings: Settings
     history: History
-    services: AgentServices
-    recorder: Recorder
-    hub: Hub
+    commons: Commons
+    account: Account
     tokens: TokenUsageInfo = TokenUsageInfo()
     limits: RateLimits | None = None
     base_instructions: str
     tools: tuple[Tool, ...] = ()
     """Tools that this agent has beside those that go with its settings."""
-    texts: ContextTexts
-    """The words that the model is told things with."""
+    without_tools: tuple[str, ...] = ()
+    """Full names of tools that its role takes away."""
     post: Callable[[EventMsg], None] = attrs.field(init=False)
     """Where what happens outside the runner is announced; a running turn orders it."""
     told: Surroundings | None = None
@@ -74,23 +69,40 @@ class Thread:
     """What people wrote for agents in the directory `guided`."""
     guided: str | None = None
     """The directory that guides were last looked for in."""
+    delivered: list[str] = attrs.field(factory=list)
+    """Ids of mail that was recorded since the driver last looked."""
     submission: str = ""
     """The submission that events answer at the moment."""
     _unannounced: list[EventMsg] = attrs.field(factory=list)
     _unflushed: bool = False
     _sync: bool = False
-    _equipment: tuple[Settings, Equipment] | None = None
 
     def __attrs_post_init__(self) -> None:
         self.post = self.tell
 
+    @property
+    def services(self) -> AgentServices:
+        """The outside world."""
+        return self.commons.services
+
+    @property
+    def recorder(self) -> Recorder:
+        """Who writes the rollout."""
+        return self.commons.recorder
+
+    @property
+    def hub(self) -> Hub:
+        """Where everything that is announced goes through."""
+        return self.commons.hub
+
+    @property
+    def texts(self) -> ContextTexts:
+        """The words that the model is told things with."""
+        return self.commons.texts
+
     def equipment(self) -> Equipment:
         """The tools that go with the present settings."""
-        if self._equipment is None or self._equipment[0] is not self.settings:
-            toolbox = Toolbox([*self.services.toolbox(self.settings), *self.tools])
-            specs = encode_json(toolbox.specs())
-            self._equipment = self.settings, Equipment(toolbox, specs)
-        return self._equipment[1]
+        return self.commons.equipment(self.settings, self.tools, self.without_tools)
 
     def hear(self, msg: EventMsg) -> None:
         """Announce what a tool tells, in the order of the turn if one runs."""
@@ -114,6 +126,9 @@ class Thread:
             item = limit_output(item, self.settings.model.truncation)
         encoded = self.history.append(item)
         self.keep(Recorded(item, encoded))
+        if entry.mail is not None:
+            self.keep(delivery_line(entry.mail))
+            self.delivered.append(entry.mail)
         self.announce(RawItemRecorded(item))
         if isinstance(entry.shown, UserMessageItem):
             self.start_item(entry.shown, turn_id)
@@ -145,11 +160,21 @@ class Thread:
     def announce(self, msg: EventMsg) -> None:
         """Queue an event and its flat forms for the next `settle`. Not a checkpoint."""
         if isinstance(msg, TokensCounted) and msg.info is not None:
-            self.tokens, self.limits = msg.info, msg.rate_limits
+            self._count(msg.info, msg.rate_limits)
         for event in (msg, *self._flat(msg)):
             if is_kept(event):
                 self.keep(EventLine(event))
             self._unannounced.append(event)
+
+    def _count(self, info: TokenUsageInfo, limits: RateLimits | None) -> None:
+        used = info.total_token_usage.total_tokens - self.tokens.total_token_usage.total_tokens
+        self.account.charge(max(used, 0))
+        self.tokens, self.limits = info, limits
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether something is still to be announced."""
+        return bool(self._unannounced)
 
     def sync(self) -> None:
         """Have the next `settle` wait for the disk itself, not only for the kernel."""
@@ -162,10 +187,18 @@ class Thread:
 
         Cancellation: nothing is lost; the next call goes on.
         """
+        await self.flush()
+        self.release()
+
+    async def flush(self) -> None:
+        """Write what was recorded; what is to be announced waits for `release`."""
         if self._unflushed:
             report = await self.recorder.flush(sync=self._sync)
             self._unflushed = self._sync = False
             self._report(report)
+
+    def release(self) -> None:
+        """Announce what was queued. Not a checkpoint."""
         events, self._unannounced = self._unannounced, []
         self.publish(events)
 

@@ -1,60 +1,38 @@
-"""A tree of agents, and the scope it lives in."""
+"""A tree of agents, as programs hold it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import partial
-from typing import Any, final
+from typing import final
 
 import attrs
 import trio
 
-from ..actors import (
-    ActorRef,
-    ActorTerminated,
-    Broadcast,
-    ChildSpec,
-    CloseReport,
-    Exit,
-    Lagged,
-    ReplyPort,
-    Supervisor,
-    Watch,
-)
-from ..core import Entry
+from ..actors import Broadcast, Lagged, Supervisor, Watch
 from ..protocol import (
-    ROOT,
     AgentStatus,
     Event,
-    InjectItems,
-    Op,
-    Overrides,
-    OverrideSettings,
-    RunUserShellCommand,
     Settings,
-    Steer,
-    Submission,
-    TaskFailed,
-    TaskId,
-    TaskOutcome,
+    Spent,
+    TaskRecord,
     ThreadId,
-    UserInput,
-    UserTurn,
-    Verdict,
 )
-from ._agent import AgentWorld, agent
-from ._books import Books
-from ._desk import Desk, Envelope, Work
-from ._errors import EmptyInput, NoSuchAgent, RootExists
+from ..rollout import time_stamp
+from ._agent import start_actor
+from ._commons import Commons
+from ._deadlines import within
+from ._desk import Desk
+from ._errors import NoSuchAgent, RootExists
 from ._handle import AgentHandle
-from ._input import prepare_input
-from ._leftovers import records_folder
 from ._overrides import apply_overrides, check_sandbox
+from ._plan import edge_of
+from ._resume import revive
 from ._services import AgentServices
+from ._spawn import add_desk, make_desk, remove_desk, root_settings
 from ._spec import AgentSpec
 from ._task import Task
-from ._thread import Thread
+from ._waiting import wait_all, wait_any
 
 
 @final
@@ -64,9 +42,19 @@ class AgentSnapshot:
 
     path: str
     thread_id: str
+    role: str | None
     status: AgentStatus
+    task: str | None
+    """What it works on, in the words of whoever gave it."""
     running_tools: tuple[str, ...]
     total_tokens: int
+    """Of its own thread, over all processes."""
+    spent: Spent
+    """What it and those below it have used since this process has them."""
+    seconds: float
+    """How long its own turns have run in this process."""
+    letters: int
+    """Mail that it has not read."""
 
 
 @final
@@ -74,17 +62,32 @@ class AgentSnapshot:
 class AgentTree:
     """A root agent and all below it. Made by `open_agents`."""
 
-    settings: Settings
-    services: AgentServices
-    _books: Books
+    _commons: Commons
     _supervisor: Supervisor
     _broadcast: Broadcast[Event]
-    _load: Callable[[Desk, AgentSpec], Awaitable[Thread]]
-    _desks: dict[ThreadId, Desk] = attrs.field(factory=dict)
-    _refs: dict[ThreadId, ActorRef[Envelope]] = attrs.field(factory=dict)
+    _unfinished: tuple[Task, ...] = ()
+
+    @property
+    def settings(self) -> Settings:
+        """What the tree was opened with."""
+        return self._commons.settings
+
+    @property
+    def services(self) -> AgentServices:
+        """What its agents have from outside."""
+        return self._commons.services
+
+    @property
+    def unfinished(self) -> tuple[Task, ...]:
+        """Tasks that an earlier process left open, and that nobody has taken up.
+
+        See `Task.restart` and `Task.drop`. The tree's end settles them as interrupted.
+        """
+        open_ones = (task for task in self._unfinished if task.record.get().outcome is None)
+        return tuple(task for task in open_ones if not task.queued)
 
     async def spawn(self, spec: AgentSpec = AgentSpec()) -> AgentHandle:
-        """Start the tree's root agent.
+        """Start the tree's root agent; with ``spec.resume``, and all that was below it.
 
         Raises:
             RootExists: if the tree has its root.
@@ -92,18 +95,43 @@ class AgentTree:
             ThreadNotFound: if ``spec.resume`` names no thread.
             ThreadBusy: if another program is at work on that thread.
             JournalError: if the disk refuses to hold the journal.
+            DeadlinePassed: if that takes longer than `Deadlines.spawn`.
 
         Cancellation: no agent was started.
         """
-        if self._desks:
+        commons = self._commons
+        if commons.desks:
             raise RootExists
-        settings = apply_overrides(self.settings, spec.overrides)
+        settings = apply_overrides(commons.settings, spec.overrides)
         if spec.instructions is not None:
             settings = attrs.evolve(settings, developer_instructions=spec.instructions)
         check_sandbox(settings.sandbox_policy)
-        thread_id = ThreadId(self.services.new_id() if spec.resume is None else spec.resume)
-        desk = Desk(path=ROOT, thread_id=thread_id, settings=settings)
-        return await self._start(desk, spec)
+        path, spec = root_settings(commons, spec)
+        desk = make_desk(commons, None, path, spec, settings)
+        add_desk(commons, desk)
+        started = False
+        try:
+            with within(settings.deadlines.spawn, f"the start of {path}", lambda: "it was undone"):
+                await self._start_root(desk, spec)
+                started = True
+        finally:
+            if not started:
+                for gone in list(desk.subtree()):
+                    remove_desk(commons, gone)
+        return AgentHandle(commons, desk, self._supervisor)
+
+    async def _start_root(self, desk: Desk, spec: AgentSpec) -> None:
+        commons = self._commons
+        home = None if spec.resume is None else commons.settings.home
+        await commons.books.open(desk.thread_id, found_in=home)
+        warnings: tuple[str, ...] = ()
+        if spec.resume is not None:
+            revived = await revive(commons, desk, spec)
+            self._unfinished, warnings = revived.unfinished, revived.warnings
+        await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
+        await start_actor(commons, desk, self._supervisor)
+        for warning in warnings:
+            commons.hub.warn(desk.thread_id, desk.path, warning)
 
     def agent(self, name: str) -> AgentHandle:
         """Find an agent by its path or its thread id.
@@ -111,10 +139,13 @@ class AgentTree:
         Raises:
             NoSuchAgent: if there is none.
         """
-        for desk in self._desks.values():
-            if name in (desk.path.text, desk.thread_id):
-                return AgentHandle(self, desk)
-        raise NoSuchAgent(name)
+        desk = self._commons.desks.get(ThreadId(name))
+        if desk is None:
+            found = (d for d in self._commons.desks.values() if d.path.text == name)
+            desk = next(found, None)
+        if desk is None:
+            raise NoSuchAgent(name)
+        return AgentHandle(self._commons, desk, self._supervisor)
 
     def events(
         self, max_buffer_size: float = 1024
@@ -130,105 +161,47 @@ class AgentTree:
 
     def status(self, thread_id: ThreadId) -> Watch[AgentStatus]:
         """What an agent is doing."""
-        return self._books.hub.status(thread_id)
+        return self._commons.hub.status(thread_id)
+
+    async def wait_any(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
+        """Return the records of all tasks that have ended, as soon as there is one.
+
+        It does not matter when they ended. To wait no longer than so many seconds, use
+        `trio.move_on_after`, and read `Task.progress`: that time is over says nothing
+        about the tasks. Inside a tool, use `AgentHandle.wait_any`.
+
+        Cancellation: ends the waiting; the tasks go on.
+        """
+        return await wait_any(self._commons, tasks)
+
+    async def wait_all(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
+        """Return the records of the tasks, in their order, when all have ended.
+
+        Inside a tool, use `AgentHandle.wait_all`.
+
+        Cancellation: ends the waiting; the tasks go on.
+        """
+        return await wait_all(tasks)
 
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
-        """Every agent and what it is doing, in the order they were made."""
-        return tuple(map(self._snapshot, self._desks.values()))
+        """Every agent and what it is doing, owners before those they own."""
+        desks = self._commons.desks.values()
+        roots = (desk for desk in desks if desk.parent is None)
+        return tuple(map(self._snapshot, (d for root in roots for d in root.subtree())))
 
     def _snapshot(self, desk: Desk) -> AgentSnapshot:
         calls = None if desk.run is None else desk.run.turn.calls
+        journal = self._commons.books.journal
+        task = None if desk.task_id is None else journal.task(desk.task_id)
         return AgentSnapshot(
             path=desk.path.text,
             thread_id=desk.thread_id,
+            role=None if desk.spec.role is None else desk.spec.role.name,
             status=self.status(desk.thread_id).get(),
+            task=None if task is None else task.text,
             running_tools=() if calls is None else tuple(map(calls.tool, calls.running)),
             total_tokens=desk.tokens.total_token_usage.total_tokens,
+            spent=desk.account.spent(trio.current_time()),
+            seconds=desk.seconds,
+            letters=len(desk.box),
         )
-
-    async def _start(self, desk: Desk, spec: AgentSpec) -> AgentHandle:
-        world = AgentWorld(
-            desk=desk,
-            load=partial(self._load, desk, spec),
-            settle=self._settle,
-            records=records_folder(self.settings),
-        )
-        child = ChildSpec(
-            name=desk.path.name,
-            behavior=agent(world),
-            restart=spec.restart,
-            grace=spec.grace,
-            on_limit="end",
-        )
-        self._desks[desk.thread_id] = desk
-        try:
-            await self._books.enter(desk, resumed=spec.resume is not None)
-            self._refs[desk.thread_id] = await self._supervisor.start(child)
-        except BaseException:
-            del self._desks[desk.thread_id]
-            raise
-        return AgentHandle(self, desk)
-
-    # What handles ask for; `AgentHandle` documents it.
-
-    async def assign(
-        self, desk: Desk, items: tuple[UserInput, ...], overrides: Overrides, schema: Any
-    ) -> Task:
-        if isinstance(self._refs[desk.thread_id].status.get(), Exit):
-            await trio.lowlevel.checkpoint()
-            raise ActorTerminated(desk.path.text)
-        op = UserTurn(items=items, overrides=overrides, output_schema=schema)
-        entries = await self._prepare(op)
-        feed = await self._books.assign(desk, items)
-        try:
-            await self._ask(desk, op, entries, feed.task_id)
-        except ActorTerminated:
-            await self._books.settle(feed.task_id, TaskFailed("the agent has ended"))
-            raise
-        return Task(feed, desk)
-
-    async def submit(self, desk: Desk, op: Op) -> Verdict:
-        return await self._ask(desk, op, await self._prepare(op), None)
-
-    async def interrupt(self, desk: Desk, by: str) -> None:
-        desk.interrupt(by)
-        await desk.busy.wait_value(lambda busy: not busy)
-
-    async def close(self, desk: Desk) -> CloseReport:
-        return await self._supervisor.stop(self._refs[desk.thread_id])
-
-    async def _ask(
-        self, desk: Desk, op: Op, entries: tuple[Entry, ...], task_id: TaskId | None
-    ) -> Verdict:
-        submission = Submission(task_id or self.services.new_id(), op)
-
-        def envelope(port: ReplyPort[Verdict]) -> Envelope:
-            return Envelope(submission=submission, entries=entries, task_id=task_id, reply=port)
-
-        return await self._refs[desk.thread_id].ask(envelope)
-
-    async def _prepare(self, op: Op) -> tuple[Entry, ...]:
-        match op:
-            case UserTurn(items=items, overrides=overrides):
-                if overrides.sandbox_policy is not None:
-                    check_sandbox(overrides.sandbox_policy)
-                return await prepare_input(items, new_id=self.services.new_id)
-            case Steer(items=items):
-                return await prepare_input(items, new_id=self.services.new_id)
-            case OverrideSettings(overrides):
-                if overrides.sandbox_policy is not None:
-                    check_sandbox(overrides.sandbox_policy)
-            case InjectItems(()):
-                raise EmptyInput
-            case RunUserShellCommand(command) if not command.strip():
-                raise EmptyInput
-            case _:
-                pass
-        await trio.lowlevel.checkpoint()
-        return ()
-
-    async def _settle(self, work: Work, outcome: TaskOutcome) -> str | None:
-        if work.task_id is None:
-            await trio.lowlevel.checkpoint()
-            return None
-        return await self._books.settle(work.task_id, outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Final, final
 
 import attrs
@@ -9,7 +10,7 @@ import trio
 
 from ..core import HeadTail, truncate_middle, user_shell_message
 from ..protocol import CommandItem, ItemCompleted, ItemStarted, Message
-from ..sandbox import CouldNotStart, Processes, ProcessSpec
+from ..sandbox import CouldNotStart, OutputSink, Process, ProcessSpec
 from ._thread import Thread
 
 LONGEST: Final = 3600.0
@@ -36,7 +37,7 @@ class UserShell:
     """Runs the user's commands: in the user's shell, and outside of any sandbox."""
 
     thread: Thread
-    processes: Processes
+    start: Callable[[ProcessSpec, OutputSink], Awaitable[Process]]
     running: dict[trio.CancelScope, str | None]
     """What can be cancelled, and who has asked for it."""
 
@@ -84,7 +85,7 @@ class UserShell:
     async def _execute(self, spec: ProcessSpec, output: HeadTail, scope: trio.CancelScope) -> int:
         with scope:
             try:
-                process = await self.processes.start(spec, output)
+                process = await self.start(spec, output)
             except CouldNotStart as exc:
                 output.append(str(exc).encode())
                 return _NOT_STARTED

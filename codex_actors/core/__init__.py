@@ -1,5 +1,7 @@
 """Everything that decides, and nothing that does. No Trio, no I/O, no clock."""
 
+from ._budget import over_limit as over_limit
+from ._budget import over_turns as over_turns
 from ._calls import Call as Call
 from ._calls import Calls as Calls
 from ._calls import CallState as CallState
@@ -11,6 +13,7 @@ from ._context import aborted_marker as aborted_marker
 from ._context import context_updates as context_updates
 from ._context import find_guides as find_guides
 from ._context import initial_context as initial_context
+from ._context import is_context as is_context
 from ._context import sandbox_mode as sandbox_mode
 from ._delivery import decide_mail as decide_mail
 from ._delivery import decide_steer as decide_steer
@@ -34,6 +37,7 @@ from ._effects import ShowDiff as ShowDiff
 from ._effects import StartTool as StartTool
 from ._effects import StopSampling as StopSampling
 from ._effects import WaitRetry as WaitRetry
+from ._fork import fork_items as fork_items
 from ._history import is_contextual as is_contextual
 from ._history import is_unreadable as is_unreadable
 from ._history import is_user_turn as is_user_turn
@@ -54,9 +58,15 @@ from ._inputs import Steered as Steered
 from ._inputs import ToolFinished as ToolFinished
 from ._inputs import TurnInput as TurnInput
 from ._inputs import WorkersGone as WorkersGone
+from ._letters import LetterType as LetterType
+from ._letters import is_letter as is_letter
+from ._letters import letter_entry as letter_entry
+from ._letters import letter_type as letter_type
+from ._letters import notice_item as notice_item
 from ._limits import add_usage as add_usage
 from ._limits import fill_window as fill_window
 from ._limits import merge_limits as merge_limits
+from ._narrowing import is_within as is_within
 from ._outputs import HEADROOM as HEADROOM
 from ._outputs import limit_output as limit_output
 from ._patch import AddHunk as AddHunk
@@ -109,3 +119,4 @@ from ._turn import Turn as Turn
 from ._turn import begin as begin
 from ._turn import step as step
 from ._user_shell import user_shell_message as user_shell_message
+from ._waits import find_ring as find_ring

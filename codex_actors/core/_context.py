@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import final
+from typing import Final, final
 from xml.sax.saxutils import escape
 
 import attrs
@@ -110,6 +110,21 @@ def find_guides(items: Iterable[Item], texts: ContextTexts) -> Guides | None:
     return found
 
 
+def is_context(message: Message) -> bool:
+    """Whether the message is of those that `initial_context` and `context_updates` make.
+
+    One that tells nothing but new instructions of a developer cannot be told from what
+    programs put into a history, and is not.
+    """
+    marks = _MARKS.get(message.role, ())
+    return any(
+        part.text.startswith(first) and part.text.rstrip().endswith(last)
+        for part in message.content
+        if isinstance(part, InputText)
+        for first, last in marks
+    )
+
+
 def aborted_marker(texts: ContextTexts, *, cut_off: bool = False) -> Message:
     """Return what the model finds in its history after an interrupted turn.
 
@@ -181,6 +196,18 @@ _GUIDES = re.compile(
     r"<INSTRUCTIONS>\n(?P<text>.*)\n</INSTRUCTIONS>",
     re.DOTALL,
 )
+# How parts of such messages begin and end, by role. The last pair is an older form of guides.
+_MARKS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "developer": (
+        ("<permissions instructions>", "</permissions instructions>"),
+        ("<model_switch>", "</model_switch>"),
+    ),
+    "user": (
+        ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
+        ("<environment_context>", "</environment_context>"),
+        ("<user_instructions>", "</user_instructions>"),
+    ),
+}
 
 
 def _show_guides(text: str, directory: str | None = None) -> str:

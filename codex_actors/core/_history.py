@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from ..protocol import InputText, Item, Message, OtherItem, OutputText, ToolCall, ToolOutput
+from ._letters import letter_type
 
 ABORTED: Final = "aborted"
 """What the model is told in the place of an output that never came."""
@@ -78,7 +79,10 @@ def is_unreadable(item: Item) -> bool:
 
 
 def is_user_turn(item: Item) -> bool:
-    """Whether the item begins a turn: somebody said something, rather than the program."""
+    """Whether the item begins a turn: somebody said something, rather than the program.
+
+    Of other agents' letters only those do that were to start a turn.
+    """
     match item:
         case Message(role="user"):
             return not is_contextual(item)
@@ -89,9 +93,12 @@ def is_user_turn(item: Item) -> bool:
 
 
 def is_contextual(message: Message) -> bool:
-    """Whether the message is the program's, in the user's name: one of its parts is in a tag."""
+    """Whether the message is the program's, in the user's name.
+
+    One of its parts is in a tag then, or is a letter that started no turn.
+    """
     return any(
-        _is_wrapped(part.text)
+        _is_wrapped(part.text) or letter_type(part.text) in ("MESSAGE", "FINAL_ANSWER")
         for part in message.content
         if isinstance(part, InputText | OutputText)
     )

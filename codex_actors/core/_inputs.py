@@ -17,6 +17,8 @@ class Entry:
     item: Item
     shown: TurnItem | None = None
     """How people are shown it; None: they are not."""
+    mail: str | None = None
+    """Id of the mail that it is, if it is any; the rollout says with it that it was delivered."""
 
 
 @attrs.frozen(kw_only=True)
@@ -96,9 +98,12 @@ class MailArrived:
 
 @attrs.frozen
 class Interrupted:
-    """Somebody wants the turn to end now."""
+    """The turn is to end now: somebody wants it, or there is no budget for more of it."""
 
     by: str = "user"
+    """Who wants it; means nothing if a limit does."""
+    limit: str | None = None
+    """The limit that was reached, in words for people; None: somebody wants it."""
 
 
 @attrs.frozen

@@ -21,6 +21,7 @@ Invariants, checked by tests/core/test_turn_stateful.py:
   the items of their response; an output that came in time is never replaced by "aborted";
 * inputs of an earlier sampling change nothing;
 * input that was accepted is recorded, whatever happens to the turn;
+* the first interrupt says why a turn was aborted; a marker follows somebody's, not a budget's;
 * DONE and ABORTED absorb.
 """
 
@@ -115,7 +116,7 @@ class Turn:
     tokens: TokenUsageInfo = TokenUsageInfo()
     limits: RateLimits | None = None
     marker: Entry | None = None
-    """Recorded after an interrupt, so that the model knows of it."""
+    """Recorded after somebody's interrupt, so that the model knows of it."""
     phase: Phase = Phase.SAMPLING
     sampling: int = 0
     """Number of the current request, from 1; inputs of earlier ones are stale."""
@@ -134,6 +135,8 @@ class Turn:
     counted: bool = True
     """Whether the usage of the last response was announced."""
     interrupted_by: str | None = None
+    over: str | None = None
+    """The limit that ended the turn, in words for people; then nobody interrupted it."""
 
     @property
     def is_over(self) -> bool:
@@ -181,8 +184,8 @@ def step(turn: Turn, event: TurnInput) -> Step:
             return _steered(turn, entries)
         case MailArrived(entries):
             return attrs.evolve(turn, pending=(*turn.pending, *entries), mail=True), ()
-        case Interrupted(by):
-            return _interrupted(turn, by)
+        case Interrupted():
+            return _interrupted(turn, event)
         case WorkersGone():
             return _workers_gone(turn, event)
         case _:
@@ -332,21 +335,24 @@ def _complete(turn: Turn, error: ErrorOccurred | None) -> Step:
     return attrs.evolve(turn, phase=Phase.DONE), (Flush(), Announce(completed))
 
 
-def _interrupted(turn: Turn, by: str) -> Step:
+def _interrupted(turn: Turn, event: Interrupted) -> Step:
+    # The first interrupt says why; a turn that is being stopped has its reason already.
     if turn.phase is Phase.STOPPING:
         return turn, ()
-    return attrs.evolve(turn, phase=Phase.STOPPING, interrupted_by=by), (CancelWorkers(),)
+    by = event.by if event.limit is None else None
+    turn = attrs.evolve(turn, phase=Phase.STOPPING, interrupted_by=by, over=event.limit)
+    return turn, (CancelWorkers(),)
 
 
 def _workers_gone(turn: Turn, gone: WorkersGone) -> Step:
     if turn.phase is not Phase.STOPPING:
         raise IllegalInput(f"the workers of turn {turn.id!r} were not cancelled")
     outputs = tuple(_answer(call.call, call.output, gone) for call in turn.calls.open)
-    marker = () if turn.marker is None else (turn.marker,)
+    marker = () if turn.marker is None or turn.over is not None else (turn.marker,)
     entries = (*map(Entry, outputs), *turn.pending, *marker)
     aborted = TurnAborted(
         turn_id=turn.id,
-        reason="interrupted",
+        reason="interrupted" if turn.over is None else "budget_limited",
         interrupted_by=turn.interrupted_by,
         still_running=gone.still_running,
     )

@@ -66,6 +66,7 @@ from ._letters import Letter as Letter
 from ._letters import LetterId as LetterId
 from ._letters import PostedLetter as PostedLetter
 from ._limits import Capacity as Capacity
+from ._limits import Deadlines as Deadlines
 from ._limits import Limits as Limits
 from ._limits import Spent as Spent
 from ._model_events import ItemAdded as ItemAdded
@@ -107,6 +108,7 @@ from ._permissions import ReadOnly as ReadOnly
 from ._permissions import SandboxMode as SandboxMode
 from ._permissions import SandboxPolicy as SandboxPolicy
 from ._permissions import WorkspaceWrite as WorkspaceWrite
+from ._plans import AgentPlan as AgentPlan
 from ._roles import Role as Role
 from ._rollout import Compacted as Compacted
 from ._rollout import EventLine as EventLine

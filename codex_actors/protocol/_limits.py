@@ -49,3 +49,20 @@ class Spent:
     turns: int = 0
     tokens: int = 0
     seconds: float = 0.0
+
+
+@attrs.frozen(kw_only=True)
+class Deadlines:
+    """How long calls may take, in seconds, all their waiting included.
+
+    Waiting for tasks has none: whoever waits says how long, and reads
+    `codex_actors.agents.Task.progress` when that is over.
+    """
+
+    spawn: float = attrs.field(default=60.0, validator=validators.gt(0))
+    send: float = attrs.field(default=30.0, validator=validators.gt(0))
+    """For a letter as for a task."""
+    interrupt: float = attrs.field(default=30.0, validator=validators.gt(0))
+    """A tool may take 5 to let go, and the disk as long again."""
+    close: float = attrs.field(default=60.0, validator=validators.gt(0))
+    """Beside the agent's grace, which bounds most of it."""

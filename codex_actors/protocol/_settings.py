@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from ._limits import Capacity, Limits
+from ._limits import Capacity, Deadlines, Limits
 from ._permissions import ApprovalPolicy, SandboxPolicy
 
 
@@ -160,3 +160,4 @@ class Settings:
     limits: Limits = Limits()
     """Of the tree."""
     capacity: Capacity = Capacity()
+    deadlines: Deadlines = Deadlines()

@@ -10,7 +10,8 @@ Invariants, held by tests/rollout/test_recorder.py:
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import final
 
 import attrs
@@ -18,7 +19,7 @@ import trio
 
 from ..protocol import RolloutLine, RolloutPayload, SessionMeta, ThreadId
 from ..wire import decode_line, encode_line
-from ._batches import Batches
+from ._clerk import Clerk
 from ._errors import EmptyRollout, ThreadNotRecorded
 from ._files import Append, Appended, AppendFiles
 from ._paths import rollout_path, time_stamp
@@ -59,22 +60,54 @@ class _Waiting:
 
 
 @final
+@attrs.define(eq=False)
+class _Batch:
+    """What is written in one go: a `Job` of the clerk."""
+
+    files: AppendFiles
+    waiting: list[tuple[ThreadId, _Waiting]]
+    syncs: int
+    """How many times the disk was asked to hold everything, before this batch."""
+    sync: bool
+    close: bool
+    settle: Callable[[_Batch], None]
+    appends: list[Append] = attrs.field(init=False)
+    appended: list[Appended] = attrs.field(factory=list)
+    problem: OSError | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.appends = [waiting.job() for _, waiting in self.waiting]
+
+    def work(self) -> None:
+        """See `Job.work`."""
+        self.appended = self.files.append(self.appends)
+        self.problem = self.files.sync() if self.sync else None
+        if self.close:
+            self.files.close()
+
+    def done(self) -> None:
+        """See `Job.done`."""
+        self.settle(self)
+
+
+@final
 class FileRecorder:
     """A `Recorder` that writes files. Made by `open_recorder`."""
 
-    def __init__(self, home: str, *, now: Callable[[], float], max_open_files: int) -> None:
+    def __init__(
+        self, home: str, clerk: Clerk, *, now: Callable[[], float], max_open_files: int
+    ) -> None:
         self._home = home
+        self._clerk = clerk
         self._now = now
         self._files = AppendFiles(max_open_files)
-        # A limiter of its own: a hundred slow tools in threads do not hold up the record.
-        self._limiter = trio.CapacityLimiter(1)
         self._threads: dict[ThreadId, _Waiting] = {}
         # Threads with lines that wait. A dict is an ordered set: who came first is written first.
         self._dirty: dict[ThreadId, None] = {}
-        self._batches = Batches(self._write)
         self._syncs_asked = self._syncs_done = 0
         self._closed = False
         self._report = FlushReport()
+        clerk.employ(self._batch)
 
     @property
     def report(self) -> FlushReport:
@@ -86,7 +119,7 @@ class FileRecorder:
         return RecorderStatistics(
             threads=len(self._threads),
             open_files=self._files.open_count,
-            batches=self._batches.count,
+            batches=self._clerk.batches,
             waiting=sum(len(thread.lines) for thread in self._threads.values()),
         )
 
@@ -115,11 +148,11 @@ class FileRecorder:
         """See `Recorder.flush`."""
         if self._closed:
             raise trio.ClosedResourceError
-        if sync and (self._dirty or self._files.unsynced or self._batches.running):
+        if sync and (self._dirty or self._files.unsynced or self._clerk.writing):
             self._syncs_asked += 1
-            await self._batches.run()
+            await self._clerk.commit()
         elif self._dirty:
-            await self._batches.run()
+            await self._clerk.commit()
         else:
             await trio.lowlevel.checkpoint()
         return self._report
@@ -130,8 +163,8 @@ class FileRecorder:
             raise ThreadNotRecorded(thread_id)
         await self.flush()
         waiting = self._threads[thread_id]
-        # Under the writer's limiter: nothing moves from memory to the file meanwhile.
-        rollout = await trio.to_thread.run_sync(_read_if_there, waiting.path, limiter=self._limiter)
+        # By the clerk: nothing moves from memory to the file meanwhile.
+        rollout = await self._clerk.run(partial(_read_if_there, waiting.path))
         lines = rollout.lines + tuple(map(decode_line, waiting.lines))
         if not lines:
             raise EmptyRollout(waiting.path)
@@ -146,45 +179,27 @@ class FileRecorder:
             await trio.lowlevel.checkpoint()
             return
         self._closed = True
+        self._clerk.hurry()
         self._syncs_asked += 1
         self._report = self._refused("it did not answer in time")
-        await self._batches.run()
+        await self._clerk.commit()
 
-    async def _write(self) -> None:
-        batch = [(thread_id, self._threads[thread_id]) for thread_id in self._dirty]
-        syncs = self._syncs_asked
-        if not batch and syncs == self._syncs_done and not self._closed:
-            # Whoever wrote last wrote for this caller too, who has waited for it.
-            return
-        jobs = [waiting.job() for _, waiting in batch]
-        appended, problem = await trio.to_thread.run_sync(
-            self._commit,
-            jobs,
-            syncs > self._syncs_done,
-            self._closed,
-            limiter=self._limiter,
-            abandon_on_cancel=self._closed,
-        )
-        self._syncs_done = syncs
-        for (thread_id, waiting), result in zip(batch, appended, strict=True):
+    def _batch(self) -> _Batch | None:
+        waiting = [(thread_id, self._threads[thread_id]) for thread_id in self._dirty]
+        sync = self._syncs_asked > self._syncs_done
+        if not (waiting or sync):
+            return None
+        return _Batch(self._files, waiting, self._syncs_asked, sync, self._closed, self._settle)
+
+    def _settle(self, batch: _Batch) -> None:
+        self._syncs_done = batch.syncs
+        problem = batch.problem
+        for (thread_id, waiting), result in zip(batch.waiting, batch.appended, strict=True):
             waiting.settle(result)
             problem = problem or result.problem
             if not waiting.lines:
                 del self._dirty[thread_id]
         self._report = FlushReport() if problem is None else self._refused(_reason(problem))
-
-    def _commit(
-        self,
-        jobs: Sequence[Append],
-        sync: bool,  # noqa: FBT001
-        close: bool,  # noqa: FBT001
-    ) -> tuple[list[Appended], OSError | None]:
-        """Do a batch, in a thread."""
-        appended = self._files.append(jobs)
-        problem = self._files.sync() if sync else None
-        if close:
-            self._files.close()
-        return appended, problem
 
     def _refused(self, reason: str) -> FlushReport:
         waiting = self.statistics().waiting

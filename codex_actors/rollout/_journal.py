@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, final
 
@@ -23,7 +23,7 @@ import trio
 
 from ..protocol import LetterId, PostedLetter, TaskId, TaskOutcome, TaskRecord, ThreadId
 from ..wire import WireError
-from ._batches import Batches
+from ._clerk import CLOSING_SECONDS, Clerk, open_clerk
 from ._entries import (
     AgentClosed,
     AgentCreated,
@@ -38,12 +38,9 @@ from ._entries import (
     encode_entry,
 )
 from ._errors import DuplicateTask, JournalRefused, JournalUnreadable, UnknownTask
-from ._ledger import FileLedger, Ledger, NoLedger
+from ._ledger import FileLedger
 from ._paths import journal_path, time_stamp
 from ._tally import JournalState, Tally, add_up
-
-CLOSING_SECONDS: Final = 5.0
-"""How long leaving a journal waits for the disk."""
 
 CloseReason: TypeAlias = Literal["closed", "crashed"]
 """Somebody closed the agent, or it crashed for good."""
@@ -66,18 +63,50 @@ class _Slip:
 
 
 @final
+@attrs.define(eq=False)
+class _Page:
+    """Entries that are written in one go: a `Job` of the clerk."""
+
+    ledger: FileLedger
+    slips: list[_Slip]
+    note: Callable[[_Slip], None]
+
+    def work(self) -> None:
+        """See `Job.work`."""
+        refused: OSError | None = None
+        try:
+            self.ledger.append(b"".join([slip.data for slip in self.slips]))
+        except OSError as error:
+            refused = error
+        for slip in self.slips:
+            slip.refused = refused
+
+    def done(self) -> None:
+        """See `Job.done`."""
+        for slip in self.slips:
+            self.note(slip)
+
+
+@final
 class Journal:
     """The one writer of a tree's agents and tasks. Made by `open_journal`."""
 
-    def __init__(self, ledger: Ledger, state: JournalState, now: Callable[[], float]) -> None:
-        self._ledger = ledger
+    def __init__(
+        self,
+        state: JournalState,
+        now: Callable[[], float],
+        writing: tuple[FileLedger, Clerk] | None,
+    ) -> None:
         self._tally = Tally.of(state)
         self._now = now
-        self._limiter = trio.CapacityLimiter(1)
-        self._batches = Batches(self._write)
+        self._writing = writing
         self._slips: list[_Slip] = []
+        # Outcomes that go along with the next batch, and nobody waits for yet.
+        self._soon: dict[TaskId, _Slip] = {}
         self._settling: dict[TaskId, trio.Event] = {}
         self._closed = False
+        if writing is not None:
+            writing[1].employ(self._page)
 
     @property
     def state(self) -> JournalState:
@@ -105,6 +134,10 @@ class Journal:
     def letters(self, thread_id: ThreadId) -> tuple[PostedLetter, ...]:
         """Letters that wait for an agent, oldest first."""
         return self._tally.letters_of(thread_id)
+
+    def waits(self, letter_id: LetterId) -> bool:
+        """Whether a letter waits to be delivered."""
+        return letter_id in self._tally.letters
 
     def count_letters(self, thread_id: ThreadId) -> int:
         """How many letters wait for an agent."""
@@ -239,14 +272,25 @@ class Journal:
         )
         return tuple([self._tally.tasks[task_id] for task_id in outcomes])
 
+    def settle_soon(self, task_id: TaskId, outcome: TaskOutcome) -> None:
+        """Have the next batch of the clerk, whoever asks for it, settle a task.
+
+        Whether it did, `settle` tells, and tries again if the disk refused. Not a checkpoint.
+        """
+        known = self._tally.tasks.get(task_id)
+        if known is None or known.outcome is not None or task_id in self._settling:
+            return
+        if self._writing is not None and task_id not in self._soon and not self._closed:
+            self._soon[task_id] = self._put(TaskSettled(task_id, outcome, time_stamp(self._now())))
+
     async def aclose(self) -> None:
         """Take no more entries.
 
         Cancellation: nothing is lost; every entry was handed to the kernel when it was made.
         """
         self._closed = True
-        if self._ledger.blocks:
-            await trio.to_thread.run_sync(self._ledger.close, abandon_on_cancel=True)
+        if self._writing is not None:
+            await trio.to_thread.run_sync(self._writing[0].close, abandon_on_cancel=True)
         else:
             await trio.lowlevel.checkpoint()
 
@@ -255,11 +299,18 @@ class Journal:
         written = trio.Event()
         self._settling.update(dict.fromkeys(outcomes, written))
         try:
+            for slip in [self._soon[name] for name in outcomes if name in self._soon]:
+                await self._finish(slip)
             await self._enter_all(
-                [TaskSettled(task_id, outcome, stamp) for task_id, outcome in outcomes.items()]
+                [
+                    TaskSettled(task_id, outcome, stamp)
+                    for task_id, outcome in outcomes.items()
+                    if self._tally.tasks[task_id].outcome is None
+                ]
             )
         finally:
             for task_id in outcomes:
+                self._soon.pop(task_id, None)
                 del self._settling[task_id]
             written.set()
 
@@ -273,55 +324,66 @@ class Journal:
                 await self._enter(Together(tuple(entries)))
 
     async def _enter(self, entry: Entry) -> None:
+        await self._finish(self._put(entry))
+
+    def _put(self, entry: Entry) -> _Slip:
         if self._closed:
             raise trio.ClosedResourceError
         slip = _Slip(entry, encode_entry(entry, time_stamp(self._now())))
         self._slips.append(slip)
+        return slip
+
+    async def _finish(self, slip: _Slip) -> None:
+        """Have the slip written."""
+        if self._writing is None:
+            await self._keep(slip)
+            return
+        ledger, clerk = self._writing
         try:
-            await self._batches.run()
+            await clerk.commit()
         except trio.Cancelled:
-            await self._withdraw(slip)
+            await self._withdraw(slip, clerk)
             raise
         if slip.refused is not None:
             reason = slip.refused.strerror or str(slip.refused)
-            raise JournalRefused(self._ledger.path, reason) from slip.refused
+            raise JournalRefused(ledger.path, reason) from slip.refused
 
-    async def _withdraw(self, slip: _Slip) -> None:
+    async def _keep(self, slip: _Slip) -> None:
+        self._slips.remove(slip)
+        await trio.lowlevel.checkpoint()
+        slip.refused = None
+        self._note(slip)
+
+    async def _withdraw(self, slip: _Slip, clerk: Clerk) -> None:
         """Leave no entry behind that a cancelled caller does not know of."""
         if slip in self._slips:
             self._slips.remove(slip)
         else:
-            # Another caller may be writing it. That takes as long as one write.
+            # Another caller may be writing it. That takes as long as one batch.
             with trio.CancelScope(shield=True):
-                await self._batches.wait_current()
+                await clerk.wait_current()
 
-    async def _write(self) -> None:
-        if not self._slips:
-            return
-        await trio.lowlevel.checkpoint_if_cancelled()
+    def _page(self) -> _Page | None:
+        if self._writing is None or not self._slips:
+            return None
         slips, self._slips = self._slips, []
-        data = b"".join([slip.data for slip in slips])
-        if self._ledger.blocks:
-            with trio.CancelScope(shield=True):
-                problem = await trio.to_thread.run_sync(self._commit, data, limiter=self._limiter)
-        else:
-            problem = self._commit(data)
-        for slip in slips:
-            slip.refused = problem
-            if problem is None:
-                self._tally.add(slip.entry)
+        return _Page(self._writing[0], slips, self._note)
 
-    def _commit(self, data: bytes) -> OSError | None:
-        try:
-            self._ledger.append(data)
-        except OSError as error:
-            return error
-        return None
+    def _note(self, slip: _Slip) -> None:
+        entry = slip.entry
+        if isinstance(entry, TaskSettled):
+            self._soon.pop(entry.task_id, None)
+        if slip.refused is None:
+            self._tally.add(entry)
 
 
 @asynccontextmanager
 async def open_journal(
-    home: str | None, root: ThreadId, *, now: Callable[[], float] = time.time
+    home: str | None,
+    root: ThreadId,
+    *,
+    clerk: Clerk | None = None,
+    now: Callable[[], float] = time.time,
 ) -> AsyncGenerator[Journal, None]:
     """Open the journal of a tree, new or with what it says already (`Journal.state`).
 
@@ -329,6 +391,7 @@ async def open_journal(
         home: Absolute path of the home directory; the file is made below it with the first
             entry. None: the journal is kept in memory alone.
         root: Thread id of the tree's root.
+        clerk: Who writes it; by default one of the journal's own.
         now: Unix time in seconds, for the stamps of entries.
 
     Raises:
@@ -336,18 +399,21 @@ async def open_journal(
 
     Cancellation: closing is shielded, and bounded by `CLOSING_SECONDS`.
     """
-    ledger: Ledger = NoLedger()
-    state = JournalState()
-    if home is not None:
-        ledger = FileLedger(journal_path(home, root))
-        state = await trio.to_thread.run_sync(read_journal, ledger.path)
-    journal = Journal(ledger, state, now)
-    try:
-        yield journal
-    finally:
-        with trio.move_on_after(CLOSING_SECONDS) as scope:
-            scope.shield = True
-            await journal.aclose()
+    async with AsyncExitStack() as stack:
+        state = JournalState()
+        writing: tuple[FileLedger, Clerk] | None = None
+        if home is not None:
+            ledger = FileLedger(journal_path(home, root))
+            state = await trio.to_thread.run_sync(read_journal, ledger.path)
+            if clerk is None:
+                clerk = await stack.enter_async_context(open_clerk())
+            writing = ledger, clerk
+        journal = Journal(state, now, writing)
+        try:
+            yield journal
+        finally:
+            with trio.move_on_after(CLOSING_SECONDS, shield=True):
+                await journal.aclose()
 
 
 def read_journal(path: str) -> JournalState:

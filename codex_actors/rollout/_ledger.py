@@ -4,38 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Protocol, final
+from typing import final
 
 from ._files import FILE_MODE, make_folder
-
-
-class Ledger(Protocol):
-    """Where a journal's entries are kept."""
-
-    @property
-    def blocks(self) -> bool:
-        """Whether the methods may block, so that they are called in a thread."""
-
-    @property
-    def path(self) -> str:
-        """Where that is, for people."""
-
-    def append(self, data: bytes) -> None:
-        """Take whole entries.
-
-        Raises:
-            OSError: if they were not taken; then none of them is there.
-        """
-
-    def close(self) -> None:
-        """Take no more."""
 
 
 @final
 class FileLedger:
     """Entries at the end of a file, handed to the kernel before `append` returns."""
-
-    blocks = True
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -44,11 +20,15 @@ class FileLedger:
 
     @property
     def path(self) -> str:
-        """See `Ledger.path`."""
+        """Where that is, for people."""
         return self._path
 
     def append(self, data: bytes) -> None:
-        """See `Ledger.append`."""
+        """Take whole entries.
+
+        Raises:
+            OSError: if they were not taken; then none of them is there.
+        """
         descriptor = self._opened()
         written = 0
         try:
@@ -60,7 +40,7 @@ class FileLedger:
         self._size += len(data)
 
     def close(self) -> None:
-        """See `Ledger.close`."""
+        """Take no more."""
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
             # The kernel has everything; that it cannot be forced now changes no promise.
@@ -86,18 +66,3 @@ class FileLedger:
                 self._size += os.write(descriptor, b"\n")
             self._descriptor = descriptor
         return self._descriptor
-
-
-@final
-class NoLedger:
-    """Keeps nothing: the journal is in memory alone."""
-
-    blocks = False
-
-    path = "in memory"
-
-    def append(self, data: bytes) -> None:
-        """See `Ledger.append`."""
-
-    def close(self) -> None:
-        """See `Ledger.close`."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from typing import Final, Protocol, final
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Protocol, final
 
 import attrs
 import trio
 
 from ..protocol import RolloutLine, RolloutPayload, SessionMeta, ThreadId
+from ._clerk import CLOSING_SECONDS, Clerk, open_clerk
 from ._errors import ThreadNotRecorded
 from ._file_recorder import FileRecorder
 from ._paths import time_stamp
 from ._reading import Rollout
 from ._report import FlushReport, RecorderStatistics
-
-CLOSING_SECONDS: Final = 5.0
-"""How long leaving a recorder waits for the disk."""
 
 
 class Recorder(Protocol):
@@ -88,7 +86,11 @@ class Recorder(Protocol):
 
 @asynccontextmanager
 async def open_recorder(
-    home: str | None, *, now: Callable[[], float] = time.time, max_open_files: int = 64
+    home: str | None,
+    *,
+    clerk: Clerk | None = None,
+    now: Callable[[], float] = time.time,
+    max_open_files: int = 64,
 ) -> AsyncGenerator[Recorder, None]:
     """Open the recorder of a tree.
 
@@ -98,6 +100,7 @@ async def open_recorder(
     Args:
         home: Absolute path of the home directory; files are made below it when they are
             first flushed. None: nothing is written to disk.
+        clerk: Who writes them; by default one of the recorder's own.
         now: Unix time in seconds, for the stamps of lines.
         max_open_files: How many files may be open at once.
 
@@ -106,13 +109,15 @@ async def open_recorder(
     if home is None:
         yield MemoryRecorder(now=now)
         return
-    recorder = FileRecorder(home, now=now, max_open_files=max_open_files)
-    try:
-        yield recorder
-    finally:
-        with trio.move_on_after(CLOSING_SECONDS) as scope:
-            scope.shield = True
-            await recorder.aclose()
+    async with AsyncExitStack() as stack:
+        if clerk is None:
+            clerk = await stack.enter_async_context(open_clerk())
+        recorder = FileRecorder(home, clerk, now=now, max_open_files=max_open_files)
+        try:
+            yield recorder
+        finally:
+            with trio.move_on_after(CLOSING_SECONDS, shield=True):
+                await recorder.aclose()
 
 
 @final

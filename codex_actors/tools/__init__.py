@@ -18,6 +18,7 @@ from ._sessions import ExecSessions as ExecSessions
 from ._sessions import NoPolicy as NoPolicy
 from ._sessions import ProcessStarter as ProcessStarter
 from ._sessions import TooManyCommands as TooManyCommands
+from ._sessions import exec_sessions as exec_sessions
 from ._sessions import open_exec_sessions as open_exec_sessions
 from ._shell import EXEC_COMMAND as EXEC_COMMAND
 from ._shell import WRITE_STDIN as WRITE_STDIN

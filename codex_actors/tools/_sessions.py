@@ -158,8 +158,11 @@ class ExecSessions:
             )
         self._warned = many
 
-    async def _close(self) -> None:
-        """Kill everything. Shielded, bounded, raises nothing."""
+    async def kill_all(self) -> None:
+        """Kill everything, and announce its end. Raises nothing.
+
+        Cancellation: shielded; takes six seconds at most.
+        """
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as nursery:
                 for session in self.running():
@@ -172,6 +175,25 @@ def _random_session_id() -> int:
 
 def _random_chunk_id() -> str:
     return secrets.token_hex(3)
+
+
+def exec_sessions(
+    processes: ProcessStarter, nursery: trio.Nursery, *, sandbox: Sandbox = NoSandbox()
+) -> ExecSessions:
+    """Return an agent's commands, for a scope that it has already.
+
+    Args:
+        processes: Starts and owns their processes.
+        nursery: Holds the tasks that watch them; its owner calls `ExecSessions.kill_all`.
+        sandbox: Confines each command to the policy in the settings of its turn.
+    """
+    return ExecSessions(
+        processes,
+        nursery,
+        sandbox=sandbox,
+        new_session_id=_random_session_id,
+        new_chunk_id=_random_chunk_id,
+    )
 
 
 @asynccontextmanager
@@ -209,7 +231,7 @@ async def open_exec_sessions(
                 failure = error
                 raise
             finally:
-                await sessions._close()
+                await sessions.kill_all()
                 nursery.cancel_scope.cancel(reason="the scope was left")
     except BaseExceptionGroup as group:
         # The nursery wraps also what the body raised; that goes out bare.

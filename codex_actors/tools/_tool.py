@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import attrs
@@ -39,6 +40,9 @@ class ToolContext:
     """The agent's running commands; they end with the agent."""
     changes: TurnChanges
     """What patches have changed in this turn."""
+    waiting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    """Put ``async with context.waiting():`` around waiting for another agent or a person:
+    meanwhile the turn does not count among those that run."""
 
 
 @final

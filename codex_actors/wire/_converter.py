@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 import cattrs
 
 from ..protocol import (
+    AgentPlan,
     AgentStatus,
     EventMsg,
     Op,
@@ -129,6 +130,20 @@ def decode_letter(fields: Mapping[str, Any]) -> PostedLetter:
         WireError: if it is none.
     """
     return cast("PostedLetter", structure(CONVERTER, fields, PostedLetter))
+
+
+def encode_plan(plan: AgentPlan) -> dict[str, Any]:
+    """The plan as the JSON object that it is spelled as."""
+    return cast("dict[str, Any]", CONVERTER.unstructure(plan, AgentPlan))
+
+
+def decode_plan(fields: Mapping[str, Any]) -> AgentPlan:
+    """The plan that a decoded JSON object stands for.
+
+    Raises:
+        WireError: if it is none.
+    """
+    return cast("AgentPlan", structure(CONVERTER, fields, AgentPlan))
 
 
 CONVERTER: Final = make_converter()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import signal
+
 import pytest
 import trio
 import trio.testing
@@ -136,3 +138,53 @@ async def test_leaving_changes_closes_the_channel_and_leaves_the_cell_alone() ->
     for values in (left, other):
         with pytest.raises(trio.ClosedResourceError):
             await values.receive()
+
+
+def test_ctrl_c_in_the_middle_of_set_loses_no_waiter() -> None:
+    woken: list[int] = []
+
+    def press(value: int) -> bool:
+        if value:
+            signal.raise_signal(signal.SIGINT)
+        return bool(value)
+
+    async def main() -> None:
+        async def wait() -> None:
+            woken.append(await cell.wait_value(press))
+
+        cell = WatchCell(0)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            nursery.start_soon(wait)
+            await trio.testing.wait_all_tasks_blocked()
+            cell.set(1)
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        trio.run(main)
+
+    assert woken == [1, 1]
+    assert isinstance(caught.value.exceptions[0], KeyboardInterrupt)
+
+
+async def test_a_predicate_that_cancels_a_waiter_does_not_reach_the_writer() -> None:
+    """Itself, another that is asked later, and one that was asked before."""
+    cell = WatchCell(0)
+    scopes = [trio.CancelScope() for _ in range(3)]
+
+    def cancel_all(value: int) -> bool:
+        for scope in scopes:
+            if value:
+                scope.cancel()
+        return bool(value)
+
+    async def wait(scope: trio.CancelScope) -> None:
+        with scope:
+            await cell.wait_value(cancel_all)
+
+    async with trio.open_nursery() as nursery:
+        for scope in scopes:
+            nursery.start_soon(wait, scope)
+        await trio.testing.wait_all_tasks_blocked()
+        cell.set(1)
+
+    assert [scope.cancelled_caught for scope in scopes] == [True, True, True]

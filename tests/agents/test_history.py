@@ -32,7 +32,7 @@ ITEMS = st.lists(items() | PAIRED, max_size=12)
 
 
 def filled(some: Sequence[Item], *, prefix: Sequence[Item] = (BASE,)) -> History:
-    history = History(prefix)
+    history = History(map(encode_item, prefix))
     for item in some:
         history.append(item)
     return history

@@ -461,7 +461,7 @@ async def test_an_agent_may_have_tools_of_its_own(tmp_path: Path) -> None:
     assert b'"mine"' in model.prompts[0].tools
 
 
-async def test_an_agent_that_crashes_starts_again_and_its_task_has_failed(
+async def test_an_agent_that_crashes_twice_at_a_task_has_failed_it(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     model = remember([{"say": "before"}], [{"say": "after"}])
@@ -477,11 +477,11 @@ async def test_an_agent_that_crashes_starts_again_and_its_task_has_failed(
         root = await tree.spawn()
         await (await root.assign("one")).wait()
         await root.submit(OverrideSettings(Overrides(effort="high")))
-        broken.append("boom")
+        broken += ["boom", "bang"]
         failed = await (await root.assign("two")).wait()
         record = await (await root.assign("three")).wait()
 
-    assert isinstance(failed.outcome, TaskFailed)
+    assert failed.outcome == TaskFailed("the agent crashed at it twice", "internal_server_error")
     assert record.outcome == TaskCompleted("after")
     said = [i.text for i in model.items(1) if isinstance(i, Message) and i.role != "developer"]
     assert [said[1], said[2], said[-1]] == ["one", "before", "three"]

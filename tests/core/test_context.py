@@ -18,6 +18,7 @@ from codex_actors.core._context import (
     context_updates,
     find_guides,
     initial_context,
+    is_context,
     sandbox_mode,
 )
 from codex_actors.protocol import (
@@ -290,6 +291,40 @@ def test_the_environment_reads_back(now: Surroundings) -> None:
 @given(PLACES, PLACES)
 def test_updates_say_what_changed_and_no_more(before: Surroundings, now: Surroundings) -> None:
     check_updates(context_updates, before, now)
+
+
+def tells_instructions_alone(message: Message) -> bool:
+    return message == developer_message("be brief")
+
+
+@given(PLACES, PLACES)
+def test_what_is_told_of_surroundings_is_known_by_its_marks(
+    before: Surroundings, now: Surroundings
+) -> None:
+    assert all(map(is_context, initial_context(now, TEXTS)))
+    for message in context_updates(before, now, TEXTS):
+        assert is_context(message) or tells_instructions_alone(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        user_message("# AGENTS.md instructions are nice"),
+        user_message("<environment_context> what does this tag mean?"),
+        user_message(RULES),
+        aborted_marker(TEXTS),
+        developer_message("be brief"),
+        developer_message(environment(*FACTS).text),
+        Message(role="assistant", content=environment(*FACTS).content),
+        Message(role="user", content=()),
+    ],
+)
+def test_what_others_say_is_not_taken_for_surroundings(message: Message) -> None:
+    assert not is_context(message)
+
+
+def test_guides_in_their_older_form_are_known() -> None:
+    assert is_context(user_message("<user_instructions>\n\nuse tabs\n\n</user_instructions>"))
 
 
 # --- planted bugs, to show that the laws have teeth ---

@@ -31,6 +31,8 @@ from codex_actors.protocol import (
 
 ENVIRONMENT = user_message("<environment_context>\n<cwd>/w</cwd>\n</environment_context>")
 
+HEADER = "\nTask name: /root/a\nSender: /root\nPayload:\n"
+
 
 def call(name: str) -> ToolCall:
     return ToolCall(call_id=name, name="shell", arguments="{}")
@@ -235,6 +237,10 @@ def test_rolling_back_leaves_a_prefix_that_holds_what_came_before_all_turns(
         (user_message("<skill> what does this tag mean?"), True),
         (user_message("  <turn_aborted>\nx\n</turn_aborted>\n"), False),
         (user_message("# AGENTS.md instructions for /w\n<INSTRUCTIONS>\n</INSTRUCTIONS>"), False),
+        (user_message(f"Message Type: MESSAGE{HEADER}hi"), False),
+        (user_message(f"Message Type: FINAL_ANSWER{HEADER}hi"), False),
+        (user_message(f"Message Type: NEW_TASK{HEADER}hi"), True),
+        (user_message("Message Type: MESSAGE\nwhat does this header mean?"), True),
         (Message(role="user", content=(InputText("hi"), InputImage("data:,"))), True),
         (Message(role="user", content=()), True),
         (Message(role="assistant", content=(OutputText("hi"),)), False),

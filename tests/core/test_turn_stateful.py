@@ -49,6 +49,7 @@ class TurnMachine(RuleBasedStateMachine):
         self.started: list[str] = []
         self.delivered: dict[str, ToolOutput] = {}
         self.interrupted = False
+        self.limit: str | None = None
         self.ended = 0
         self.sampled = 0
         self.ids = iter(range(10**6))
@@ -83,9 +84,11 @@ class TurnMachine(RuleBasedStateMachine):
                     assert not self.owed(), "every call is answered before the next sampling"
                     assert number == self.sampled + 1
                     self.sampled = number
-                case t.Announce(TurnCompleted() | TurnAborted()):
+                case t.Announce(TurnCompleted() | TurnAborted() as end):
                     self.ended += 1
                     assert not self.owed(), "every call is answered before the turn ends"
+                    if isinstance(end, TurnAborted):
+                        self.check_reason(end)
                 case _:
                     pass
 
@@ -94,6 +97,10 @@ class TurnMachine(RuleBasedStateMachine):
         assert call.call_id not in self.started, "no tool starts twice"
         assert call in self.recorded, "a call is recorded before its tool starts"
         self.started.append(call.call_id)
+
+    def check_reason(self, end: TurnAborted) -> None:
+        expected = ("interrupted", "user") if self.limit is None else ("budget_limited", None)
+        assert expected == (end.reason, end.interrupted_by), "the first interrupt says why"
 
     def owed(self) -> list[str]:
         calls = [i.call_id for i in self.recorded if isinstance(i, ToolCall)]
@@ -171,6 +178,12 @@ class TurnMachine(RuleBasedStateMachine):
         self.interrupted = self.interrupted or not self.turn.is_over
         self.feed(t.Interrupted())
 
+    @rule(limit=st.sampled_from(["tokens of /root", "seconds of /root"]))
+    def a_budget_is_used_up(self, limit: str) -> None:
+        if not self.interrupted and not self.turn.is_over:
+            self.interrupted, self.limit = True, limit
+        self.feed(t.Interrupted("nobody", limit=limit))
+
     @precondition(lambda self: self.turn.phase is t.Phase.STOPPING)
     @rule()
     def workers_end(self) -> None:
@@ -216,8 +229,13 @@ class TurnMachine(RuleBasedStateMachine):
             assert self.running
 
     @invariant()
-    def the_marker_ends_an_aborted_turn(self) -> None:
-        assert (MARKER in self.recorded) == (self.turn.phase is t.Phase.ABORTED)
+    def the_marker_ends_a_turn_that_somebody_interrupted(self) -> None:
+        aborted = self.turn.phase is t.Phase.ABORTED
+        assert (MARKER in self.recorded) == (aborted and self.limit is None)
+
+    @invariant()
+    def the_turn_knows_its_limit(self) -> None:
+        assert self.limit == self.turn.over
 
 
 TurnMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
@@ -261,6 +279,16 @@ def forgets_the_marker(turn: t.Turn, event: t.TurnInput) -> t.Step:
     return t.step(attrs.evolve(turn, marker=None), event)
 
 
+def lets_the_last_interrupt_say_why(turn: t.Turn, event: t.TurnInput) -> t.Step:
+    if isinstance(event, t.Interrupted) and turn.phase is t.Phase.STOPPING:
+        turn = attrs.evolve(turn, interrupted_by=event.by, over=event.limit)
+    return t.step(turn, event)
+
+
+def takes_a_budget_for_a_person(turn: t.Turn, event: t.TurnInput) -> t.Step:
+    return t.step(turn, t.Interrupted() if isinstance(event, t.Interrupted) else event)
+
+
 def samples_with_open_calls(turn: t.Turn, event: t.TurnInput) -> t.Step:
     after, effects = t.step(turn, event)
     if isinstance(event, t.SamplingDone) and after.phase is t.Phase.DRAINING:
@@ -277,6 +305,8 @@ def samples_with_open_calls(turn: t.Turn, event: t.TurnInput) -> t.Step:
         listens_to_old_streams,
         starts_tools_again,
         forgets_the_marker,
+        lets_the_last_interrupt_say_why,
+        takes_a_budget_for_a_person,
         samples_with_open_calls,
     ],
 )

@@ -36,6 +36,7 @@ from codex_actors.rollout import (
     JournalUnreadable,
     UnknownTask,
     journal_path,
+    open_clerk,
     open_journal,
     read_journal,
 )
@@ -166,11 +167,14 @@ async def test_one_thing_is_had_without_copying_all(tmp_path: Path) -> None:
 
 async def test_many_entries_are_one_write(tmp_path: Path) -> None:
     names = [f"{number}" for number in range(50)]
-    async with open_journal(str(tmp_path), LEAD, now=lambda: NOON) as journal:
+    async with (
+        open_clerk() as clerk,
+        open_journal(str(tmp_path), LEAD, clerk=clerk, now=lambda: NOON) as journal,
+    ):
         for name in names:
             await journal.assign(task(name))
         await journal.settle(TaskId("7"), TaskInterrupted("user"))
-        writes = journal._batches.count
+        writes = clerk.batches
         await journal.create_agents(map(edge, names))
         records = await journal.settle_many(dict.fromkeys(map(TaskId, names), TaskFailed("no")))
         await journal.close_agents(map(ThreadId, names), "crashed")
@@ -179,7 +183,7 @@ async def test_many_entries_are_one_write(tmp_path: Path) -> None:
         with pytest.raises(UnknownTask):
             await journal.settle_many({TaskId("?"): TaskCompleted(None)})
 
-    assert 3 == journal._batches.count - writes
+    assert 3 == clerk.batches - writes
     assert names == [record.id for record in records]
     assert {TaskFailed("no"): 49, TaskInterrupted("user"): 1} == Counter(
         record.outcome for record in records

@@ -4,7 +4,7 @@ import os
 import stat
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,7 @@ from codex_actors.rollout import (
     open_recorder,
     read_rollout,
 )
+from codex_actors.rollout._clerk import Clerk
 from codex_actors.rollout._file_recorder import FileRecorder
 
 ONE = ThreadId("01a1fe6b-207a-7340-a6cf-abef11635601")
@@ -59,18 +60,20 @@ def recorder_in(
     home: Path, *, max_open_files: int = 64, now: Callable[[], float] = lambda: NOON
 ) -> FileRecorder:
     """Make a recorder that is closed after the test."""
-    MADE.append(FileRecorder(str(home), now=now, max_open_files=max_open_files))
-    return MADE[-1]
+    clerk = Clerk()
+    recorder = FileRecorder(str(home), clerk, now=now, max_open_files=max_open_files)
+    MADE.extend([clerk.aclose, recorder.aclose])
+    return recorder
 
 
-MADE: list[FileRecorder] = []
+MADE: list[Callable[[], Awaitable[None]]] = []
 
 
 @pytest.fixture(autouse=True)
 def closing() -> Iterator[None]:
     yield
     while MADE:
-        trio.run(MADE.pop().aclose)
+        trio.run(MADE.pop())
 
 
 def path_of(recorder: FileRecorder, thread_id: ThreadId) -> str:

@@ -1,0 +1,80 @@
+"""Handing operations to agents."""
+
+from __future__ import annotations
+
+import trio
+
+from ..actors import ActorTerminated, ReplyPort
+from ..core import Entry
+from ..protocol import (
+    InjectItems,
+    Op,
+    OverrideSettings,
+    RunUserShellCommand,
+    Steer,
+    Submission,
+    TaskId,
+    UserTurn,
+    Verdict,
+)
+from ._commons import Commons
+from ._desk import Desk, Envelope
+from ._errors import EmptyInput
+from ._input import prepare_input
+from ._overrides import check_sandbox
+
+
+async def ask(
+    commons: Commons,
+    desk: Desk,
+    op: Op,
+    entries: tuple[Entry, ...],
+    task_id: TaskId | None,
+    seconds: float | None,
+) -> Verdict:
+    """Have an agent's reader decide about an operation.
+
+    Raises:
+        ActorTerminated: if the agent has ended, or crashed with the operation in hand.
+
+    Cancellation: it may have been decided.
+    """
+    if desk.ref is None:
+        raise ActorTerminated(desk.path.text)
+    submission = Submission(task_id or commons.services.new_id(), op)
+
+    def envelope(port: ReplyPort[Verdict]) -> Envelope:
+        return Envelope(
+            submission=submission, entries=entries, task_id=task_id, seconds=seconds, reply=port
+        )
+
+    return await desk.ref.ask(envelope)
+
+
+async def prepare(commons: Commons, op: Op) -> tuple[Entry, ...]:
+    """Return the history entries of an operation's input, after checking it.
+
+    Raises:
+        EmptyInput: if there is nothing in it.
+        SandboxUnavailable: if it asks for a sandbox that cannot be had.
+
+    Cancellation: nothing has happened.
+    """
+    match op:
+        case UserTurn(items=items, overrides=overrides):
+            if overrides.sandbox_policy is not None:
+                check_sandbox(overrides.sandbox_policy)
+            return await prepare_input(items, new_id=commons.services.new_id)
+        case Steer(items=items):
+            return await prepare_input(items, new_id=commons.services.new_id)
+        case OverrideSettings(overrides):
+            if overrides.sandbox_policy is not None:
+                check_sandbox(overrides.sandbox_policy)
+        case InjectItems(()):
+            raise EmptyInput
+        case RunUserShellCommand(command) if not command.strip():
+            raise EmptyInput
+        case _:
+            pass
+    await trio.lowlevel.checkpoint()
+    return ()

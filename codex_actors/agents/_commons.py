@@ -1,0 +1,53 @@
+"""What the agents of one tree have in common."""
+
+from __future__ import annotations
+
+from typing import final
+
+import attrs
+import trio
+
+from ..actors import ActorRef
+from ..core import ContextTexts
+from ..protocol import Settings, ThreadId
+from ..rollout import Recorder
+from ..tools import Tool
+from ._books import Books
+from ._desk import Desk, Envelope
+from ._equipment import Equipment, Equipper
+from ._hub import Hub
+from ._post import Post
+from ._residency import Residency
+from ._services import AgentServices
+from ._slots import Slots
+
+
+@final
+@attrs.define(eq=False, kw_only=True)
+class Commons:
+    """The tree's own things, as far as its agents need them."""
+
+    settings: Settings
+    services: AgentServices
+    recorder: Recorder
+    hub: Hub
+    books: Books
+    post: Post
+    texts: ContextTexts
+    slots: Slots
+    residency: Residency
+    equipper: Equipper
+    exits: trio.MemorySendChannel[ActorRef[Envelope]]
+    """Takes the addresses of agents that have ended for good."""
+    desks: dict[ThreadId, Desk] = attrs.field(factory=dict)
+    """Every agent of the tree, owners before those they own."""
+    by_ref: dict[str, Desk] = attrs.field(factory=dict)
+    """The same by the path of their actors."""
+    closing: bool = False
+    """Whether the tree is being left: then no end of an agent is its own."""
+
+    def equipment(
+        self, settings: Settings, tools: tuple[Tool, ...], without: tuple[str, ...]
+    ) -> Equipment:
+        """The tools of an agent."""
+        return self.equipper.equip(settings, tools, without)

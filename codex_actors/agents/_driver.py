@@ -1,0 +1,285 @@
+"""Runs an agent's turns, one after another, and does all the waiting for it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, final
+
+import attrs
+import trio
+
+from ..core import Entry, Phase, Turn
+from ..protocol import (
+    TaskCompleted,
+    TaskFailed,
+    TaskInterrupted,
+    TaskOutcome,
+    TaskOverBudget,
+    TaskTimedOut,
+    TurnAborted,
+    TurnCompleted,
+    TurnStarted,
+    WarningRaised,
+)
+from ..rollout import RolloutError
+from ._commons import Commons
+from ._desk import Desk, Work
+from ._errors import NoRoom
+from ._guides import knows_guides, look_up_guides
+from ._overrides import apply_overrides
+from ._post import mail_entries
+from ._runner import DEADLINE, TurnRun
+from ._setup import set_up_turn
+from ._slots import Slot
+from ._thread import Thread
+from ._user_shell import UserShell
+
+if TYPE_CHECKING:
+    from ._agent import Living
+
+SETTLING: Final = 5.0
+"""Seconds that writing down a task's end may take when the agent is being cancelled."""
+
+BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_server_error")
+CRASHED_TWICE: Final = TaskFailed("the agent crashed at it twice", "internal_server_error")
+
+
+def outcome_of(turn: Turn, seconds: float | None = None) -> TaskOutcome:
+    """Return how a turn ended, as the outcome of its task.
+
+    Args:
+        turn: The turn.
+        seconds: How long it might run.
+    """
+    match turn.phase:
+        case Phase.DONE if turn.error is None:
+            return TaskCompleted(turn.last_agent_message)
+        case Phase.DONE:
+            assert turn.error is not None
+            kind = "other" if turn.error.info is None else turn.error.info.kind
+            return TaskFailed(turn.error.message, kind)
+        case Phase.ABORTED if turn.over is not None:
+            return TaskOverBudget(turn.over)
+        case Phase.ABORTED if turn.interrupted_by == DEADLINE and seconds is not None:
+            return TaskTimedOut(seconds)
+        case Phase.ABORTED:
+            return TaskInterrupted(turn.interrupted_by or "user")
+        case _:
+            return BROKEN_OFF
+
+
+@final
+@attrs.define(eq=False)
+class Driver:
+    """Runs what is queued for one agent."""
+
+    commons: Commons
+    desk: Desk
+    living: Living
+
+    async def drive(self) -> None:
+        """Run turns until none is queued."""
+        while (work := self.desk.head()) is not None:
+            await self._advance(work)
+
+    async def _advance(self, work: Work) -> None:
+        """Prepare the turn where an interrupt finds it; then run it, or say why not."""
+        desk = self.desk
+        by = desk.withdrawn.get(work.turn_id)
+        if by is not None:
+            await self._drop(work, TaskInterrupted(by))
+            return
+        slot = self.commons.slots.slot(desk.path.text)
+        refusal: TaskOutcome | None = BROKEN_OFF
+        with trio.CancelScope() as desk.preparing:
+            refusal = await self._prepare(work, slot)
+        interrupted = desk.preparing.cancelled_caught or work.turn_id in desk.withdrawn
+        desk.preparing = None
+        try:
+            if interrupted:
+                return
+            if refusal is not None:
+                await self._drop(work, refusal)
+            else:
+                await self._run(work, slot)
+        finally:
+            slot.leave()
+
+    async def _prepare(self, work: Work, slot: Slot) -> TaskOutcome | None:
+        """Wait for what the turn needs; return why it cannot be had."""
+        try:
+            thread = await self.living.load()
+        except (NoRoom, RolloutError) as error:
+            return TaskFailed(str(error))
+        if work.quiet or work.shell is not None:
+            return None
+        limit = self.desk.account.refuses_turn(trio.current_time())
+        if limit is not None:
+            return TaskOverBudget(limit)
+        settings = apply_overrides(self.desk.settings, work.op.overrides)
+        if not knows_guides(thread, settings):
+            await look_up_guides(thread, settings)
+        await slot.take()
+        return None
+
+    async def _drop(self, work: Work, outcome: TaskOutcome) -> None:
+        """Take a turn from the queue that is not run."""
+        desk = self.desk
+        desk.take()
+        desk.withdrawn.pop(work.turn_id, None)
+        await self._settle(work, outcome)
+        thread = self.living.thread
+        if thread is not None and not isinstance(outcome, TaskInterrupted):
+            thread.tell(WarningRaised(f"the turn was not run: {_reason(outcome)}"))
+        desk.rest()
+
+    async def _run(self, work: Work, slot: Slot) -> None:
+        desk, thread = self.desk, self.living.thread
+        assert thread is not None, "a turn runs without memory"
+        desk.take()
+        desk.task_id, desk.output_schema = work.task_id, work.op.output_schema
+        desk.settings = apply_overrides(desk.settings, work.op.overrides)
+        thread.settings = desk.settings
+        thread.submission = work.submission or work.turn_id
+        if work.quiet:
+            await self._record(thread, work.entries)
+        elif work.shell is not None:
+            await self._run_alone(thread, work.turn_id, work.shell)
+        elif desk.box or not work.wakes:
+            await self._run_turn(thread, work, slot)
+        else:
+            desk.rest()
+
+    async def _record(self, thread: Thread, entries: tuple[Entry, ...]) -> None:
+        """Put raw items into the history of an agent that is idle."""
+        for entry in entries:
+            thread.record(entry, "")
+        await thread.settle()
+        self.desk.rest()
+
+    async def _run_alone(self, thread: Thread, turn_id: str, command: str) -> None:
+        """Run a turn that consists of a command of the user's."""
+        began_at = thread.services.now()
+        thread.tell(TurnStarted(turn_id=turn_id, started_at=int(began_at)))
+        start, running = self.living.workshop.start, self.desk.shells
+        try:
+            ran = await UserShell(thread=thread, start=start, running=running).run(command, turn_id)
+            thread.record(Entry(ran.message), turn_id)
+            thread.announce(_ending(turn_id, ran.aborted_by, began_at, thread.services.now()))
+            thread.sync()
+            await thread.settle()
+        finally:
+            self.desk.rest()
+
+    async def _run_turn(self, thread: Thread, work: Work, slot: Slot) -> None:
+        desk, began_at = self.desk, trio.current_time()
+        desk.account.begin_turn(began_at)
+        run: TurnRun | None = None
+        try:
+            mail = mail_entries(desk.box.values())
+            turn, setup = set_up_turn(work, mail, thread, self.living.workshop.sessions, slot)
+            run = desk.run = TurnRun(turn, thread, setup)
+            await run.run(
+                self.living.home,
+                finish=partial(self._finish, work, run, thread),
+                stopped_by=self._stopped_by,
+            )
+        finally:
+            now = trio.current_time()
+            desk.account.end_turn(now)
+            desk.seconds += now - began_at
+            desk.tokens = thread.tokens
+            await self._conclude(work, run, thread)
+
+    def _stopped_by(self) -> str:
+        """Say who ends a turn whose agent is cancelled."""
+        return "restart" if self.desk.comes_back else self.desk.closing or "shutdown"
+
+    async def _finish(self, work: Work, run: TurnRun, thread: Thread) -> None:
+        """Write down how a turn ended, then tell; together with others that were interrupted."""
+        desk = self.desk
+        ending = desk.ending
+        if ending is not None:
+            await ending.arrive(desk.thread_id)
+        outcome = outcome_of(run.turn, work.seconds)
+        again = outcome == TaskInterrupted("restart") and not work.again
+        settles = work.task_id if not again else None
+        written = await self.commons.books.conclude(thread, settles, outcome)
+        if ending is not None:
+            await ending.tell(desk.thread_id, desk.path.depth, written.tell)
+        else:
+            written.tell()
+
+    async def _conclude(self, work: Work, run: TurnRun | None, thread: Thread) -> None:
+        """Take up what came too late for a turn, and what its agent could not bring to an end."""
+        desk, done = self.desk, False
+        try:
+            await self._note_delivered(thread, work.turn_id)
+            if run is None or outcome_of(run.turn) in (BROKEN_OFF, TaskInterrupted("restart")):
+                await self._leave_open(work)
+            done = True
+        finally:
+            if run is not None:
+                self._keep(run.leftover())
+            desk.rest()
+        if done and run is not None and run.turn.phase is Phase.DONE:
+            self.living.mailbox.progressed()
+        self.commons.post.after_turn(desk)
+
+    async def _note_delivered(self, thread: Thread, turn_id: str) -> None:
+        """Write down which mail is in the history now; the rollout says so already."""
+        delivered, thread.delivered = thread.delivered, []
+        if delivered:
+            with trio.move_on_after(SETTLING, shield=True):
+                await self.commons.books.note_delivered(self.desk, delivered, turn_id)
+
+    async def _leave_open(self, work: Work) -> None:
+        """Have a task whose agent crashed, or was brought down, be run again once."""
+        if work.task_id is None:
+            return
+        if work.again:
+            await self._settle(work, CRASHED_TWICE)
+            return
+        new_id = self.commons.services.new_id()
+        submission = work.submission or work.turn_id
+        self.desk.put_back(attrs.evolve(work, turn_id=new_id, submission=submission, again=True))
+
+    async def _settle(self, work: Work, outcome: TaskOutcome) -> None:
+        if work.task_id is None:
+            await trio.lowlevel.checkpoint()
+            return
+        with trio.move_on_after(SETTLING, shield=True):
+            problem = await self.commons.books.settle(work.task_id, outcome)
+            if problem is not None and self.living.thread is not None:
+                self.living.thread.tell(WarningRaised(problem))
+
+    def _keep(self, entries: tuple[Entry, ...]) -> None:
+        """Run a turn on input that was accepted in the moment its turn ended."""
+        if entries:
+            turn_id = self.commons.services.new_id()
+            self.desk.put(Work(turn_id=turn_id, entries=entries))
+
+
+def _reason(outcome: TaskOutcome) -> str:
+    match outcome:
+        case TaskFailed(message):
+            return message
+        case TaskOverBudget(limit):
+            return limit
+        case _:
+            return "it was not wanted any more"
+
+
+def _ending(
+    turn_id: str, aborted_by: str | None, began_at: float, now: float
+) -> TurnCompleted | TurnAborted:
+    """Return how a turn ended that was only a command."""
+    ended: TurnCompleted | TurnAborted = TurnCompleted(turn_id=turn_id, last_agent_message=None)
+    if aborted_by is not None:
+        ended = TurnAborted(turn_id=turn_id, reason="interrupted", interrupted_by=aborted_by)
+    return attrs.evolve(
+        ended,
+        started_at=int(began_at),
+        completed_at=int(now),
+        duration_ms=int((now - began_at) * 1000),
+    )

@@ -1,0 +1,111 @@
+"""Letters between agents, and news of tasks: written down first, delivered once, in order.
+
+A letter waits in its receiver's box until a request boundary of a turn puts it into the
+history. The line of the rollout that says so is the truth about it: what a killed process had
+in its boxes is there again when the tree is resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, final
+
+import attrs
+
+from ..core import Entry, MailArrived, decide_mail, letter_entry, notice_item
+from ..protocol import Letter, LetterId, PostedLetter, TaskRecord
+from ..rollout import time_stamp
+from ._books import Books
+from ._desk import Desk, Mail, Work
+from ._errors import EmptyInput, LetterBoxFull
+
+LETTERS: Final = 256
+"""Letters that may wait for one agent; the next is refused (DESIGN)."""
+
+
+@final
+@attrs.define(eq=False)
+class Post:
+    """Brings mail to agents. It waits for the disk, and for nobody else."""
+
+    books: Books
+    new_id: Callable[[], str]
+    now: Callable[[], float]
+
+    async def send(self, desk: Desk, letter: Letter) -> PostedLetter:
+        """Write a letter down and put it into the receiver's box.
+
+        Raises:
+            EmptyInput: if there is nothing in it.
+            LetterBoxFull: if too many wait there; it says from whom.
+            JournalError: if the disk refuses; then it was not sent.
+
+        Cancellation: it was sent or not; if it was, it is delivered.
+        """
+        if not letter.text.strip():
+            raise EmptyInput
+        if waiting(desk) >= LETTERS:
+            senders = [mail.sender for mail in desk.box.values() if isinstance(mail, PostedLetter)]
+            raise LetterBoxFull(desk.path, LETTERS, tuple(map(str, senders)))
+        posted = self._stamped(desk, letter)
+        desk.announced_letters += 1
+        try:
+            await self.books.journal.post(posted)
+        finally:
+            desk.announced_letters -= 1
+            if self.books.journal.waits(posted.id):
+                self.deliver(desk, posted)
+        return posted
+
+    def deliver(self, desk: Desk, mail: Mail) -> None:
+        """Put mail into the box, and have it read if that is due. Not a checkpoint."""
+        desk.box[mail.id] = mail
+        run = desk.run
+        if run is not None and not run.stopping:
+            given = run.turn.final_answer_given
+            if decide_mail(running=True, final_answer_given=given) == "this_turn":
+                run.post(MailArrived((mail_entry(mail),)))
+        elif _triggers(mail):
+            self.wake(desk)
+
+    def wake(self, desk: Desk) -> None:
+        """Have an agent read its mail, unless it was interrupted or ends. Not a checkpoint."""
+        if desk.fence is None and desk.closing is None and not desk.queue:
+            desk.put(Work(turn_id=self.new_id(), wakes=True))
+
+    def after_turn(self, desk: Desk) -> None:
+        """Wake an agent whose turn has ended, if mail came too late for it. Not a checkpoint."""
+        if any(map(_triggers, desk.box.values())):
+            self.wake(desk)
+
+    def _stamped(self, desk: Desk, letter: Letter) -> PostedLetter:
+        return PostedLetter(
+            id=LetterId(self.new_id()),
+            sender=letter.sender,
+            receiver=desk.thread_id,
+            path=desk.path,
+            text=letter.text,
+            trigger=letter.trigger,
+            sent_at=time_stamp(self.now()),
+        )
+
+
+def waiting(desk: Desk) -> int:
+    """How many letters wait for an agent, or are on their way."""
+    letters = sum(isinstance(mail, PostedLetter) for mail in desk.box.values())
+    return letters + desk.announced_letters
+
+
+def mail_entries(mails: Iterable[Mail]) -> tuple[Entry, ...]:
+    """Mail as the history will hold it."""
+    return tuple(map(mail_entry, mails))
+
+
+def mail_entry(mail: Mail) -> Entry:
+    """One piece of mail as the history will hold it."""
+    entry = letter_entry(mail) if isinstance(mail, PostedLetter) else Entry(notice_item(mail))
+    return attrs.evolve(entry, mail=mail.id)
+
+
+def _triggers(mail: Mail) -> bool:
+    return isinstance(mail, TaskRecord) or mail.trigger

@@ -1,0 +1,78 @@
+"""What the tree does by itself: burying agents that ended, and bringing news of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trio
+
+from ..actors import ActorRef, Exit
+from ..protocol import TaskFailed, TaskInterrupted, TaskOutcome, TaskRecord
+from ._commons import Commons
+from ._desk import Desk, Envelope
+from ._spawn import remove_desk
+
+
+async def bury_agents(
+    commons: Commons, exits: trio.MemoryReceiveChannel[ActorRef[Envelope]]
+) -> None:
+    """Settle what agents left open that have ended for good, and free their names."""
+    async for ref in exits:
+        refs = [ref, *_more(exits)]
+        if not commons.closing:
+            await _bury(commons, [desk for ref in refs if (desk := _dead(commons, ref))])
+
+
+async def bring_news(commons: Commons, settled: trio.MemoryReceiveChannel[TaskRecord]) -> None:
+    """Tell the agents that gave tasks how these have ended."""
+    async for record in settled:
+        receiver = None if record.reply_to is None else commons.desks.get(record.reply_to)
+        if receiver is not None:
+            commons.post.deliver(receiver, record)
+
+
+def _more(exits: trio.MemoryReceiveChannel[ActorRef[Envelope]]) -> list[ActorRef[Envelope]]:
+    refs = []
+    while exits.statistics().current_buffer_used:
+        refs.append(exits.receive_nowait())
+    return refs
+
+
+def _dead(commons: Commons, ref: ActorRef[Envelope]) -> Desk | None:
+    """Return whose end it is, if it is for good.
+
+    Who was killed without having been closed went down with its owner, and comes up with it.
+    """
+    desk = commons.by_ref.get(ref.path)
+    ending = ref.status.get()
+    if desk is None or desk.ref != ref or not isinstance(ending, Exit):
+        return None
+    went_along = ending.reason == "killed" and desk.closing is None and desk.parent is not None
+    return None if went_along else desk
+
+
+async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
+    for top in dead:
+        ending = top.ref.status.get() if top.ref is not None else None
+        crash = ending.crash if isinstance(ending, Exit) else None
+        family = list(top.subtree())
+        for desk in family:
+            remove_desk(commons, desk)
+        if crash is not None:
+            commons.hub.warn(
+                top.thread_id, top.path, f"{top.path} crashed for good: {crash!r}; it is closed"
+            )
+        ids = [desk.thread_id for desk in family]
+        await commons.books.settle_agents(ids, _outcome(top, crash))
+        # The root's end is the tree's: what was below it is there again when it is resumed.
+        if top.parent is not None:
+            await commons.books.leave(ids, "closed" if crash is None else "crashed")
+        for desk in reversed(family):
+            commons.hub.end(desk.thread_id)
+            desk.gone.set()
+
+
+def _outcome(desk: Desk, crash: Exception | None) -> TaskOutcome:
+    if crash is not None:
+        return TaskFailed(f"the agent crashed: {crash!r}", "internal_server_error")
+    return TaskInterrupted(desk.closing or "shutdown")

@@ -1,0 +1,127 @@
+"""Bringing back a tree that an earlier process left: its agents, their mail, their tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import final
+
+import attrs
+import trio
+
+from ..protocol import RolloutLine, TaskInterrupted, TaskRecord, ThreadId
+from ..rollout import AgentEdge, RolloutStore, read_tail
+from ._commons import Commons
+from ._desk import Desk
+from ._last_words import last_status, last_usage
+from ._plan import read_plan, settings_of, spec_of
+from ._spawn import add_desk, make_desk
+from ._spec import AgentSpec
+from ._task import Task
+
+
+@final
+@attrs.frozen
+class Revived:
+    """What came back with a root."""
+
+    unfinished: tuple[Task, ...] = ()
+    """Tasks that are open and not being run."""
+    warnings: tuple[str, ...] = ()
+
+
+async def revive(commons: Commons, root: Desk, spec: AgentSpec) -> Revived:
+    """Give every agent of the journal its desk, its mail and its unfinished tasks.
+
+    Nothing runs yet. Agents are loaded when they are first needed.
+
+    Cancellation: some desks may be there.
+    """
+    desks = _make_desks(commons, root, spec)
+    await _restore_states(commons, [root, *desks])
+    for desk in (root, *desks):
+        for letter in commons.books.journal.letters(desk.thread_id):
+            desk.box[letter.id] = letter
+    left = await _restore_tasks(commons, spec)
+    _restore_wakes(commons, spec, (root, *desks))
+    damaged = [
+        f"the tree's journal, {p}; it was passed over" for p in commons.books.journal.state.problems
+    ]
+    return Revived(tuple(left), (*damaged, *_warn_of(left)))
+
+
+def _make_desks(commons: Commons, root: Desk, spec: AgentSpec) -> list[Desk]:
+    """Make desks, owners first; an agent whose owner is not known cannot be owned."""
+    made: dict[ThreadId, Desk] = {root.thread_id: root}
+    waiting: list[AgentEdge] = list(commons.books.journal.agents.values())
+    while waiting:
+        ready = [e for e in waiting if e.parent_thread_id in made and e.thread_id not in made]
+        waiting = [e for e in waiting if e.parent_thread_id not in made]
+        for edge in ready:
+            owner = made[ThreadId(str(edge.parent_thread_id))]
+            if edge.path.name not in owner.children and edge.path.parent == owner.path:
+                made[edge.thread_id] = _make_desk(commons, owner, edge, spec)
+        if not ready:
+            break
+    return list(made.values())[1:]
+
+
+def _make_desk(commons: Commons, owner: Desk, edge: AgentEdge, spec: AgentSpec) -> Desk:
+    plan = read_plan(edge)
+    own = spec_of(plan, edge.path, spec.tools_below(edge.path))
+    desk = make_desk(commons, owner, edge.path, own, settings_of(plan, owner.settings))
+    desk = attrs.evolve(desk, thread_id=edge.thread_id, dormant=True)
+    add_desk(commons, desk)
+    return desk
+
+
+async def _restore_states(commons: Commons, desks: Iterable[Desk]) -> None:
+    """Read from the ends of rollouts how agents were left."""
+    desks = tuple(desks)
+    names = [desk.thread_id for desk in desks]
+    paths = await RolloutStore(commons.settings.home).find_all(names)
+    tails = await trio.to_thread.run_sync(_read_tails, paths)
+    for desk in desks:
+        desk.stored = paths.get(desk.thread_id)
+        lines = tails.get(desk.thread_id, ())
+        desk.tokens = last_usage(lines) or desk.tokens
+        if desk.parent is not None:
+            commons.hub.status(desk.thread_id).set(last_status(lines))
+
+
+def _read_tails(paths: Mapping[ThreadId, str]) -> Mapping[ThreadId, tuple[RolloutLine, ...]]:
+    return {thread_id: read_tail(path) for thread_id, path in paths.items()}
+
+
+async def _restore_tasks(commons: Commons, spec: AgentSpec) -> list[Task]:
+    """Queue the unfinished tasks that are to be run again; return the others."""
+    left = []
+    for record in commons.books.journal.unsettled():
+        desk = commons.desks.get(record.thread_id)
+        if desk is None or not record.text.strip():
+            await commons.books.settle(record.id, TaskInterrupted("restart"))
+            continue
+        task = Task(commons.books.take_up(record), desk, commons)
+        if _wish(spec, record) == "restart":
+            await task.restart()
+        else:
+            left.append(task)
+    await trio.lowlevel.checkpoint()
+    return left
+
+
+def _wish(spec: AgentSpec, record: TaskRecord) -> str:
+    return spec.unfinished(record) if callable(spec.unfinished) else spec.unfinished
+
+
+def _restore_wakes(commons: Commons, spec: AgentSpec, desks: Iterable[Desk]) -> None:
+    """Have letters read that were to start a turn, unless what was unfinished stays so."""
+    if spec.unfinished == "restart":
+        for desk in desks:
+            commons.post.after_turn(desk)
+
+
+def _warn_of(left: Iterable[Task]) -> tuple[str, ...]:
+    paths = [str(task.record.get().path) for task in left]
+    if not paths:
+        return ()
+    return (f"{len(paths)} unfinished tasks were left open: {', '.join(paths[:8])}",)

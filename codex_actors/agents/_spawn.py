@@ -1,0 +1,190 @@
+"""Making an agent, so that it is there whole or not at all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+import trio
+
+from .. import core
+from ..actors import ActorTerminated
+from ..protocol import ROOT, AgentPath, Item, Limits, Settings, ThreadId
+from ..rollout import time_stamp
+from ._accounts import Account
+from ._agent import start_actor
+from ._authority import child_settings
+from ._commons import Commons
+from ._desk import Desk, Life
+from ._errors import AgentFenced, NameInUse, TooDeep, TooManyAgents, TooManyChildren
+from ._overrides import check_sandbox
+from ._plan import edge_of
+from ._spec import AgentSpec
+
+UNDOING: Final = 5.0
+"""Seconds that taking a half-made agent back may take."""
+
+
+async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
+    """Make an agent that ``owner`` owns.
+
+    Raises:
+        SpawnRefused: if it may not be made, or not like this.
+        ActorTerminated: if the owner has ended, or ends.
+        InvalidAgentPath: if its name is none.
+        JournalError: if the disk refuses to hold it.
+
+    Cancellation: there is no such agent.
+    """
+    desk = _reserve(commons, owner, spec)
+    made = False
+    try:
+        desk.inherited = await _inherited(commons, owner, spec)
+        await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
+        life = await _life_of(owner)
+        await start_actor(commons, desk, await life.children.get())
+        made = True
+    finally:
+        if not made:
+            with trio.move_on_after(UNDOING, shield=True):
+                await _undo(commons, desk)
+    desk.fence = owner.fence
+    return desk
+
+
+def add_desk(commons: Commons, desk: Desk) -> None:
+    """Give an agent its place in the tree. Not a checkpoint."""
+    commons.desks[desk.thread_id] = desk
+    owner = desk.parent
+    if owner is not None:
+        owner.children[desk.path.name] = desk
+    while owner is not None:
+        owner.descendants += 1
+        owner = owner.parent
+
+
+def remove_desk(commons: Commons, desk: Desk) -> None:
+    """Take an agent's place away; its name is free then. Not a checkpoint."""
+    if commons.desks.pop(desk.thread_id, None) is None:
+        return
+    if desk.ref is not None and commons.by_ref.get(desk.ref.path) is desk:
+        del commons.by_ref[desk.ref.path]
+    commons.residency.leave(desk.thread_id)
+    owner = desk.parent
+    if owner is not None and owner.children.get(desk.path.name) is desk:
+        del owner.children[desk.path.name]
+    while owner is not None:
+        owner.descendants -= 1
+        owner = owner.parent
+
+
+def make_desk(
+    commons: Commons, owner: Desk | None, path: AgentPath, spec: AgentSpec, settings: Settings
+) -> Desk:
+    """Return the desk of an agent that begins."""
+    return Desk(
+        path=path,
+        thread_id=ThreadId(spec.resume or commons.services.new_id()),
+        spec=spec,
+        settings=settings,
+        account=Account(
+            path=path, limits=_limits(spec), owner=None if owner is None else owner.account
+        ),
+        parent=owner,
+    )
+
+
+def root_settings(commons: Commons, spec: AgentSpec) -> tuple[AgentPath, AgentSpec]:
+    """Return the root's path, and its spec with the limits of the tree."""
+    return ROOT, attrs.evolve(spec, limits=tighter(commons.settings.limits, spec.limits))
+
+
+def tighter(one: Limits, other: Limits) -> Limits:
+    """Return the limits that keep both."""
+    pairs = zip(attrs.astuple(one), attrs.astuple(other), strict=True)
+    names = [field.name for field in attrs.fields(Limits)]
+    least = [min((v for v in pair if v is not None), default=None) for pair in pairs]
+    return Limits(**dict(zip(names, least, strict=True)))
+
+
+def _limits(spec: AgentSpec) -> Limits:
+    return spec.limits if spec.role is None else tighter(spec.limits, spec.role.limits)
+
+
+def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
+    """Check everything, and take the place, in one step. Not a checkpoint."""
+    if commons.closing or owner.closing or owner.thread_id not in commons.desks:
+        raise ActorTerminated(owner.path.text)
+    if owner.fence is not None:
+        raise AgentFenced(owner.path, owner.fence)
+    path = owner.path.child(spec.name or _free_name(owner))
+    if path.name in owner.children:
+        raise NameInUse(path)
+    _check_room(owner)
+    plain = spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
+    settings = (
+        owner.settings
+        if plain and owner.settings.output_schema is None
+        else child_settings(owner.settings, spec.role, spec.overrides, spec.instructions)
+    )
+    check_sandbox(settings.sandbox_policy)
+    desk = make_desk(
+        commons, owner, path, attrs.evolve(spec, name=path.name, resume=None), settings
+    )
+    add_desk(commons, desk)
+    return desk
+
+
+_NO_OVERRIDES: Final = AgentSpec().overrides
+
+
+def _free_name(owner: Desk) -> str:
+    owner.born += 1
+    while (name := f"agent_{owner.born}") in owner.children:
+        owner.born += 1
+    return name
+
+
+def _check_room(owner: Desk) -> None:
+    limit = owner.account.limits.children
+    if limit is not None and len(owner.children) >= limit:
+        raise TooManyChildren(owner.path, limit, _paths(list(owner.children.values())))
+    above: Desk | None = owner
+    while above is not None:
+        limits = above.account.limits
+        if limits.depth is not None and owner.path.depth + 1 - above.path.depth > limits.depth:
+            raise TooDeep(above.path, limits.depth, owner.path)
+        if limits.agents is not None and above.descendants + 2 > limits.agents:
+            raise TooManyAgents(above.path, limits.agents, _paths(list(above.subtree())))
+        above = above.parent
+
+
+def _paths(desks: list[Desk]) -> tuple[str, ...]:
+    return tuple(desk.path.text for desk in desks)
+
+
+async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[Item, ...]:
+    """Return what a fork begins with of its owner's conversation."""
+    if spec.fork == "none":
+        await trio.lowlevel.checkpoint()
+        return ()
+    thread = None if owner.life is None else owner.life.thread
+    if thread is not None:
+        await trio.lowlevel.checkpoint()
+        return core.fork_items(thread.history.items, spec.fork)
+    rollout = await commons.recorder.read(owner.thread_id)
+    return core.fork_items(core.replay(rollout.lines).items, spec.fork)
+
+
+async def _life_of(owner: Desk) -> Life:
+    """Wait until the owner runs: it may be on its way up again after a crash."""
+    assert owner.ref is not None, "an agent that has no actor cannot spawn"
+    await owner.ref.status.wait_value(lambda status: status not in ("starting", "restarting"))
+    if owner.life is None:
+        raise ActorTerminated(owner.path.text)
+    return owner.life
+
+
+async def _undo(commons: Commons, desk: Desk) -> None:
+    remove_desk(commons, desk)
+    await commons.books.leave([desk.thread_id], "closed")

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import permutations
+
+import pytest
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+
+from codex_actors.core._waits import find_ring
+
+Waits = Mapping[str, Collection[str]]
+Find = Callable[[Waits, str], tuple[str, ...] | None]
+AGENTS = "abcde"
+EDGES = st.sets(st.tuples(st.sampled_from(AGENTS), st.sampled_from(AGENTS)), max_size=9)
+
+
+def waits_of(edges: Iterable[tuple[str, str]]) -> Waits:
+    waits: dict[str, set[str]] = {}
+    for agent, other in edges:
+        waits.setdefault(agent, set()).add(other)
+    return waits
+
+
+@pytest.mark.parametrize(
+    ("waits", "ring"),
+    [
+        ({}, None),
+        ({"a": ["b"]}, None),
+        ({"a": ["a"]}, ("a",)),
+        ({"a": ["b"], "b": ["a"]}, ("a", "b")),
+        ({"a": ["b"], "b": ["c"], "c": ["b"]}, None),
+        ({"a": ["b", "c"], "b": ["d"], "c": ["a"], "d": ["a"]}, ("a", "c")),
+        ({"a": ["c", "b"], "b": ["d"], "c": ["d"], "d": ["a"]}, ("a", "b", "d")),
+    ],
+)
+def test_rings(waits: Waits, ring: tuple[str, ...] | None) -> None:
+    assert ring == find_ring(waits, "a")
+
+
+def every_ring(waits: Waits, start: str) -> list[tuple[str, ...]]:
+    others = [agent for agent in AGENTS if agent != start]
+    rings = [(start, *some) for n in range(len(AGENTS)) for some in permutations(others, n)]
+    return [
+        ring
+        for ring in rings
+        if all(b in waits.get(a, ()) for a, b in zip(ring, (*ring[1:], start), strict=True))
+    ]
+
+
+def check_ring(find_it: Find, edges: set[tuple[str, str]], start: str) -> None:
+    waits = waits_of(edges)
+    rings = every_ring(waits, start)
+
+    assert min(rings, key=lambda ring: (len(ring), ring), default=None) == find_it(waits, start)
+
+
+@given(EDGES, st.sampled_from(AGENTS))
+def test_the_ring_is_the_shortest_and_first(edges: set[tuple[str, str]], start: str) -> None:
+    check_ring(find_ring, edges, start)
+
+
+@given(EDGES, st.sampled_from(AGENTS), st.sampled_from(AGENTS), st.sampled_from(AGENTS))
+def test_one_more_wait_never_removes_a_ring(
+    edges: set[tuple[str, str]], start: str, agent: str, other: str
+) -> None:
+    before = find_ring(waits_of(edges), start)
+    after = find_ring(waits_of(edges | {(agent, other)}), start)
+
+    assert before is None or (after is not None and len(after) <= len(before))
+
+
+@given(EDGES, st.sampled_from(AGENTS))
+def test_waiting_down_the_alphabet_makes_no_ring(edges: set[tuple[str, str]], start: str) -> None:
+    assert find_ring(waits_of((a, b) for a, b in edges if a < b), start) is None
+
+
+@given(st.permutations(sorted("abcd")), st.permutations(sorted("bcd")))
+def test_the_order_of_what_is_known_does_not_matter(agents: list[str], others: list[str]) -> None:
+    waits = {agent: ["a"] if agent != "a" else others for agent in agents}
+
+    assert find_ring(waits, "a") == ("a", "b")
+
+
+def only_looks_at_the_neighbours(waits: Waits, start: str) -> tuple[str, ...] | None:
+    mutual = [o for o in sorted(waits.get(start, ())) if start in waits.get(o, ())]
+    return (start, mutual[0]) if mutual and mutual[0] != start else None
+
+
+def takes_any_ring_for_its_own(waits: Waits, start: str) -> tuple[str, ...] | None:
+    rings = (find_ring(waits, agent) for agent in sorted({start, *waits.get(start, ())}))
+    return next((ring for ring in rings if ring), None)
+
+
+def takes_the_first_that_it_finds(waits: Waits, start: str) -> tuple[str, ...] | None:
+    def look(way: tuple[str, ...]) -> tuple[str, ...] | None:
+        for other in sorted(waits.get(way[-1], ())):
+            if other == start:
+                return way
+            if other not in way and (ring := look((*way, other))):
+                return ring
+        return None
+
+    return look((start,))
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [only_looks_at_the_neighbours, takes_any_ring_for_its_own, takes_the_first_that_it_finds],
+)
+def test_planted_bugs_are_found(bug: Find) -> None:
+    def is_caught(case: tuple[set[tuple[str, str]], str]) -> bool:
+        try:
+            check_ring(bug, *case)
+        except AssertionError:
+            return True
+        return False
+
+    search = settings(max_examples=2000, database=None, deadline=None, phases=[Phase.generate])
+    find(st.tuples(EDGES, st.sampled_from(AGENTS)), is_caught, settings=search)
