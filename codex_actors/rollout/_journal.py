@@ -11,18 +11,15 @@ Invariants, held by tests/rollout/test_journal.py:
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias, final
+from typing import Literal, TypeAlias, final
 
-import attrs
 import trio
 
 from ..protocol import LetterId, PostedLetter, TaskId, TaskOutcome, TaskRecord, ThreadId
-from ..wire import WireError
 from ._clerk import CLOSING_SECONDS, Clerk, open_clerk
 from ._entries import (
     AgentClosed,
@@ -34,57 +31,17 @@ from ._entries import (
     TaskAssigned,
     TaskSettled,
     Together,
-    decode_entry,
     encode_entry,
 )
-from ._errors import DuplicateTask, JournalRefused, JournalUnreadable, UnknownTask
+from ._errors import DuplicateTask, JournalRefused, UnknownTask
+from ._journal_lines import read_journal
 from ._ledger import FileLedger
+from ._page import Page, Slip
 from ._paths import journal_path, time_stamp
-from ._tally import JournalState, Tally, add_up
+from ._tally import JournalState, Tally
 
 CloseReason: TypeAlias = Literal["closed", "crashed"]
 """Somebody closed the agent, or it crashed for good."""
-
-_LONGEST_REASON: Final = 300
-"""Characters that are said of a line which cannot be read; a line may have megabytes."""
-
-
-@final
-@attrs.define(eq=False)
-class _Slip:
-    """An entry on its way into the journal."""
-
-    entry: Entry
-    data: bytes
-    refused: OSError | None = attrs.field(
-        factory=lambda: OSError(errno.EIO, "the write did not come to its end")
-    )
-    """Why the disk did not take it; None once it did."""
-
-
-@final
-@attrs.define(eq=False)
-class _Page:
-    """Entries that are written in one go: a `Job` of the clerk."""
-
-    ledger: FileLedger
-    slips: list[_Slip]
-    note: Callable[[_Slip], None]
-
-    def work(self) -> None:
-        """See `Job.work`."""
-        refused: OSError | None = None
-        try:
-            self.ledger.append(b"".join([slip.data for slip in self.slips]))
-        except OSError as error:
-            refused = error
-        for slip in self.slips:
-            slip.refused = refused
-
-    def done(self) -> None:
-        """See `Job.done`."""
-        for slip in self.slips:
-            self.note(slip)
 
 
 @final
@@ -100,9 +57,9 @@ class Journal:
         self._tally = Tally.of(state)
         self._now = now
         self._writing = writing
-        self._slips: list[_Slip] = []
+        self._slips: list[Slip] = []
         # Outcomes that go along with the next batch, and nobody waits for yet.
-        self._soon: dict[TaskId, _Slip] = {}
+        self._soon: dict[TaskId, Slip] = {}
         self._settling: dict[TaskId, trio.Event] = {}
         self._closed = False
         if writing is not None:
@@ -326,14 +283,14 @@ class Journal:
     async def _enter(self, entry: Entry) -> None:
         await self._finish(self._put(entry))
 
-    def _put(self, entry: Entry) -> _Slip:
+    def _put(self, entry: Entry) -> Slip:
         if self._closed:
             raise trio.ClosedResourceError
-        slip = _Slip(entry, encode_entry(entry, time_stamp(self._now())))
+        slip = Slip(entry, encode_entry(entry, time_stamp(self._now())))
         self._slips.append(slip)
         return slip
 
-    async def _finish(self, slip: _Slip) -> None:
+    async def _finish(self, slip: Slip) -> None:
         """Have the slip written."""
         if self._writing is None:
             await self._keep(slip)
@@ -348,13 +305,13 @@ class Journal:
             reason = slip.refused.strerror or str(slip.refused)
             raise JournalRefused(ledger.path, reason) from slip.refused
 
-    async def _keep(self, slip: _Slip) -> None:
+    async def _keep(self, slip: Slip) -> None:
         self._slips.remove(slip)
         await trio.lowlevel.checkpoint()
         slip.refused = None
         self._note(slip)
 
-    async def _withdraw(self, slip: _Slip, clerk: Clerk) -> None:
+    async def _withdraw(self, slip: Slip, clerk: Clerk) -> None:
         """Leave no entry behind that a cancelled caller does not know of."""
         if slip in self._slips:
             self._slips.remove(slip)
@@ -363,13 +320,13 @@ class Journal:
             with trio.CancelScope(shield=True):
                 await clerk.wait_current()
 
-    def _page(self) -> _Page | None:
+    def _page(self) -> Page | None:
         if self._writing is None or not self._slips:
             return None
         slips, self._slips = self._slips, []
-        return _Page(self._writing[0], slips, self._note)
+        return Page(self._writing[0], slips, self._note)
 
-    def _note(self, slip: _Slip) -> None:
+    def _note(self, slip: Slip) -> None:
         entry = slip.entry
         if isinstance(entry, TaskSettled):
             self._soon.pop(entry.task_id, None)
@@ -414,40 +371,3 @@ async def open_journal(
         finally:
             with trio.move_on_after(CLOSING_SECONDS, shield=True):
                 await journal.aclose()
-
-
-def read_journal(path: str) -> JournalState:
-    """What a journal says. One that is not there says nothing. Blocking: call it in a thread.
-
-    A line that cannot be read, for whatever reason, is passed over and named in
-    `JournalState.problems`.
-
-    Raises:
-        JournalError: if the file cannot be opened or read.
-    """
-    try:
-        with open(path, "rb") as file:
-            return read_entries(file)
-    except FileNotFoundError:
-        return JournalState()
-    except OSError as error:
-        raise JournalUnreadable(path, error.strerror or str(error)) from error
-
-
-def read_entries(lines: Iterable[bytes]) -> JournalState:
-    """What the lines of a journal say together."""
-    entries: list[Entry] = []
-    problems: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            entry = decode_entry(line) if line.strip() else None
-        except WireError as error:
-            problems.append(f"line {number}: {_shorten(str(error))}")
-        else:
-            entries.extend([] if entry is None else [entry])
-    return add_up(entries, tuple(problems))
-
-
-def _shorten(reason: str) -> str:
-    longer = len(reason) > _LONGEST_REASON
-    return f"{reason[:_LONGEST_REASON]}..." if longer else reason

@@ -52,7 +52,8 @@ from codex_actors.rollout._entries import (
     decode_entry,
     encode_entry,
 )
-from codex_actors.rollout._journal import Journal, read_entries
+from codex_actors.rollout._journal import Journal
+from codex_actors.rollout._journal_lines import read_entries
 from codex_actors.rollout._tally import Tally, add_up
 from codex_actors.testing import _strategies as some
 from codex_actors.wire import WireError
