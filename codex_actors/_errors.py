@@ -28,12 +28,12 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── SandboxUnavailable        agents._errors
     │   ├── SpawnRefused              agents._errors
     │   │   ├── AgentFenced           agents._errors
-    │   │   ├── AuthorityW            idenedagents._errors
+    │   │   ├── AuthorityWidened      agents._errors
     │   │   ├── NameInUse             agents._errors
     │   │   ├── TooDeep               agents._errors
     │   │   ├── TooMany               agents._errors
-    │   │   │   ├── TooManyA          gentsagents._errors
-    │   │   │   └── TooManyC          hildrenagents._errors
+    │   │   │   ├── TooManyAgents     agents._errors
+    │   │   │   └── TooManyChildren   agents._errors
     │   │   ├── UnknownEffort         agents._errors
     │   │   ├── UnknownModel          agents._errors
     │   │   └── UnknownSummary        agents._errors

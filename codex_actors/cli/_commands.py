@@ -16,6 +16,7 @@ from ._doctor import doctor_command, doctor_parser
 from ._exec_command import exec_command
 from ._exec_parser import exec_parser
 from ._quote import join
+from ._tree_command import tree_command, tree_parser
 
 
 @attrs.frozen
@@ -35,6 +36,7 @@ def _complete(argv: Sequence[str]) -> int:
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "exec": Command("run one agent to the end of its task", exec_command, exec_parser),
+    "tree": Command("show the agents of a tree and what they did", tree_command, tree_parser),
     "config": Command("show which settings hold, and where from", config_command, config_parser),
     "doctor": Command(
         "look for what keeps the program from working here", doctor_command, doctor_parser
@@ -43,6 +45,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
         "print what a shell needs to complete these words", _complete, completion_parser
     ),
 }
+
+_WORDS_OF_EXEC: Final = ("resume",)
 
 
 def run_command(argv: Sequence[str]) -> int:
@@ -63,7 +67,8 @@ def run_command(argv: Sequence[str]) -> int:
 def _no_command(argv: Sequence[str]) -> str:
     """Say which command was perhaps meant: a word of its own may be misspelled, else a prompt."""
     word = argv[0]
-    meant = find_nearest(word, COMMANDS) if len(word.split()) == 1 else None
+    its_own = len(word.split()) == 1 and word not in _WORDS_OF_EXEC
+    meant = find_nearest(word, COMMANDS) if its_own else None
     hint = join([meant, *argv[1:]] if meant else ["exec", *argv])
     return (
         f"the first word is a command ({', '.join(COMMANDS)}), not {word!r}; did you mean:"

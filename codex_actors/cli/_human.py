@@ -42,7 +42,7 @@ SHOWN_LINES: Final = 12
 SHOWN_COLUMNS: Final = 500
 """Characters of one such line that the log shows."""
 
-_STYLES: Final = {
+STYLES: Final = {
     "dim": "2",
     "bold": "1",
     "red": "31",
@@ -157,7 +157,7 @@ class HumanLog:
         return self._ink("dim", _summary(self._usage, msg.duration_ms))
 
     def _ink(self, style: str, text: str) -> str:
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colored and text else text
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self.colored and text else text
 
 
 def clean(text: str) -> str:

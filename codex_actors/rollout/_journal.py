@@ -34,9 +34,9 @@ from ._entries import (
     encode_entry,
 )
 from ._errors import DuplicateTask, JournalRefused, UnknownTask
-from ._journal_reading import read_journal
+from ._journal_lines import read_journal
 from ._ledger import FileLedger
-from ._pages import Page, Slip
+from ._page import Page, Slip
 from ._paths import journal_path, time_stamp
 from ._tally import JournalState, Tally
 

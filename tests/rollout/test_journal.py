@@ -53,7 +53,7 @@ from codex_actors.rollout._entries import (
     encode_entry,
 )
 from codex_actors.rollout._journal import Journal
-from codex_actors.rollout._journal_reading import read_entries
+from codex_actors.rollout._journal_lines import read_entries
 from codex_actors.rollout._tally import Tally, add_up
 from codex_actors.testing import _strategies as some
 from codex_actors.wire import WireError

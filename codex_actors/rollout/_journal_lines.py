@@ -1,4 +1,4 @@
-"""Reading a journal back, whatever has happened to its file."""
+"""Reading a journal back, whatever happened to it. Blocking: call it in a thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_REASON: Final = 300
 
 
 def read_journal(path: str) -> JournalState:
-    """What a journal says. One that is not there says nothing. Blocking: call it in a thread.
+    """What a journal says. One that is not there says nothing.
 
     A line that cannot be read, for whatever reason, is passed over and named in
     `JournalState.problems`.

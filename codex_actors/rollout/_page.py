@@ -1,4 +1,4 @@
-"""Entries on their way into the journal's file."""
+"""Entries on their way into a journal, and what the clerk does with them."""
 
 from __future__ import annotations
 
