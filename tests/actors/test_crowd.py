@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias, final
 import attrs
 import pytest
 import trio
-import trio._core._run
 import trio.testing
 
 from codex_actors.actors import (
@@ -147,7 +146,6 @@ class Crowd:
 async def test_whatever_happens_nobody_hangs_and_each_end_is_told_once(
     seed: int, autojump_clock: trio.testing.MockClock
 ) -> None:
-    trio._core._run._r.seed(seed)
     send, exits = trio.open_memory_channel[ActorRef[Any]](math.inf)
     crowd = Crowd(random.Random(seed), send)
     with send, exits:
