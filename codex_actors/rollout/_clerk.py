@@ -189,12 +189,14 @@ class _ClerksThread:
 
     async def aclose(self) -> None:
         """Let the thread end after what it was given, and wait for that unless it hangs."""
-        if self._thread is not None and not self._hangs:
-            await self.run(lambda: None, abandon=True)
-        else:
-            await trio.lowlevel.checkpoint()
-        self._thread = None
-        self._errands.put(None)
+        try:
+            if self._thread is not None and not self._hangs:
+                await self.run(lambda: None, abandon=True)
+            else:
+                await trio.lowlevel.checkpoint()
+        finally:
+            self._thread = None
+            self._errands.put(None)
 
     def _live(self) -> None:
         while (errand := self._errands.get()) is not None:
