@@ -216,17 +216,17 @@ class DirectReply:
         self.headers = _headers(head)
         self._line = line
         self._wire: _Wire | None = wire
-        self._ended = False
+        self.ended = False
         self._error: h11.RemoteProtocolError | None = None
 
     async def receive_some(self) -> bytes | None:
         """See `Reply.receive_some`. All that has come already is one piece."""
         wire = self._wire
-        if wire is None or self._ended:
+        if wire is None or self.ended:
             await trio.lowlevel.checkpoint()
             return None
         try:
-            while not (piece := self._take(wire.http)) and not self._ended:
+            while not (piece := self._take(wire.http)) and not self.ended:
                 await wire.receive()
         except _BROKEN as error:
             raise LineBroke from error
@@ -254,7 +254,7 @@ class DirectReply:
         try:
             while isinstance(event := http.next_event(), h11.Data):
                 pieces.append(event.data)
-            self._ended = event is not h11.NEED_DATA
+            self.ended = event is not h11.NEED_DATA
         except h11.RemoteProtocolError as error:
             if not pieces:
                 raise

@@ -93,7 +93,7 @@ class LibraryReply:
         self._response = response
         self._http = http
         self._open = True
-        self._ended = False
+        self.ended = False
         self._pieces = response.aiter_bytes() if self.unpacked else response.aiter_raw()
 
     async def receive_some(self) -> bytes | None:
@@ -101,7 +101,7 @@ class LibraryReply:
         try:
             return await anext(self._pieces)
         except StopAsyncIteration:
-            self._ended = True
+            self.ended = True
             return None
         except self._http.ReadTimeout as error:
             raise LineSilent from error
@@ -116,7 +116,7 @@ class LibraryReply:
         try:
             await self._response.aclose()
         finally:
-            if not self._ended:
+            if not self.ended:
                 await self._unwind()
 
     async def _unwind(self) -> None:

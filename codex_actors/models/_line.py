@@ -35,6 +35,10 @@ class Reply(Protocol):
     def unpacked(self) -> bool:
         """Whether the body comes without its content encoding."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether all of the body is known to have come."""
+
     async def receive_some(self) -> bytes | None:
         """Return the next piece of the body; None at its end.
 

@@ -212,6 +212,11 @@ class Answer:
         packed = self.headers.get("content-encoding", "").lower() in _ZLIB and not reply.unpacked
         self._unpacker = zlib.decompressobj(wbits=_ANY_HEADER) if packed else None
 
+    @property
+    def ended(self) -> bool:
+        """Whether all of the body is known to have come."""
+        return self._reply.ended
+
     async def receive_some(self) -> bytes | None:
         """Return the next piece of the body; None at its end.
 
