@@ -53,7 +53,7 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
         _inherit(thread, desk)
     if not desk.begun:
         thread.announce(_configured(thread))
-        _warn_of_guesses(thread)
+        _warn_of_guesses(thread, desk)
     if rollout is not None and replayed is not None:
         if not desk.begun:
             _warn_of_problems(thread, rollout)
@@ -173,9 +173,10 @@ def _configured(thread: Thread) -> SessionConfigured:
     )
 
 
-def _warn_of_guesses(thread: Thread) -> None:
+def _warn_of_guesses(thread: Thread, desk: Desk) -> None:
     model = thread.settings.model
-    if model.is_fallback:
+    told = desk.parent is not None and desk.parent.settings.model.slug == model.slug
+    if model.is_fallback and not told:
         thread.announce(
             WarningRaised(
                 f"Model metadata for {model.slug!r} is not known, so its limits are guessed; say"

@@ -65,7 +65,7 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         ids = [desk.thread_id for desk in family]
         await commons.books.settle_agents(ids, _outcome(top, crash))
         # The root's end is the tree's: what was below it is there again when it is resumed.
-        if top.parent is not None:
+        if top.parent is not None and top.root.closing is None:
             await commons.books.leave(ids, "closed" if crash is None else "crashed")
         for desk in reversed(family):
             commons.hub.end(desk.thread_id)
