@@ -26,7 +26,7 @@ from ..protocol import (
     WarningRaised,
     developer_message,
 )
-from ..rollout import Recorder, Rollout, RolloutStore, time_stamp
+from ..rollout import EmptyRollout, Recorder, Rollout, RolloutStore, time_stamp
 from ..wire import encode_item
 from ._commons import Commons
 from ._delivered import delivered_ids
@@ -75,7 +75,13 @@ async def _read(recorder: Recorder, desk: Desk) -> Rollout | None:
     if desk.stored is None:
         await trio.lowlevel.checkpoint()
         return None
-    rollout = await RolloutStore(desk.settings.home).read(desk.stored)
+    try:
+        rollout = await RolloutStore(desk.settings.home).read(desk.stored)
+    except EmptyRollout:
+        # Its program was killed between making the file and the first line.
+        if desk.parent is None:
+            raise
+        return None
     recorder.adopt(desk.thread_id, desk.stored, next_ordinal=rollout.next_ordinal)
     return rollout
 
