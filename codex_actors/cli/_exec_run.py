@@ -54,6 +54,8 @@ class Job:
     """JSON schema that the provider is asked to keep the last message to."""
     show: Callable[[EventMsg], None]
     """Prints an event, if it is worth it."""
+    show_below: Callable[[Event], None] | None = None
+    """The same for events of the agents below; None: the root's items say what they did."""
     draw: Callable[[], Awaitable[None]] | None = None
     """Keeps what is shown up to date until it is cancelled, if it has to be kept so."""
 
@@ -97,7 +99,9 @@ class _Run:
         leftovers = await report_leftovers(settings)
         async with adopt_orphans(), open_agents(settings) as tree:
             async with tree.events(math.inf) as events:
-                root = await tree.spawn(AgentSpec(resume=self._job.resume))
+                root = await tree.spawn(
+                    AgentSpec(resume=self._job.resume, unfinished=self._job.options.unfinished)
+                )
                 warnings = [*self._job.loaded.warnings, *map(_describe, leftovers)]
                 warnings += await self._remember(root)
                 task = await root.assign(self._input(), output_schema=self._job.schema)
@@ -147,7 +151,9 @@ class _Run:
             if isinstance(event, Lagged):
                 continue
             if event.thread_id != task.record.get().thread_id:
-                continue  # a child's: the root's items say what it did
+                if self._job.show_below is not None:
+                    self._job.show_below(event)
+                continue
             self._job.show(event.msg)
             if isinstance(event.msg, SessionConfigured):
                 for warning in warnings:
