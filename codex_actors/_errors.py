@@ -83,6 +83,7 @@ what to do about it, is in docs/reference/errors.md.
     ├── DuplicateTool                 tools._tool
     ├── FileTrouble                   tools._patch_files
     ├── NoPolicy                      tools._sessions
+    ├── NotAnOutput                   tools._tool
     ├── TooManyCommands               tools._sessions
     ├── Indescribable                 wire._arguments
     └── WireError                     wire._json
