@@ -43,6 +43,8 @@ async def revive(commons: Commons, root: Desk, spec: AgentSpec) -> Revived:
     for desk in (root, *desks):
         for letter in commons.books.journal.letters(desk.thread_id):
             desk.box[letter.id] = letter
+        for record in commons.books.journal.news(desk.thread_id):
+            desk.box[record.id] = record
     left, restarted = await _restore_tasks(commons, spec)
     _restore_wakes(commons, spec, (root, *desks))
     damaged = [
