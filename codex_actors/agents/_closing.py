@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import trio
-
-from ..actors import CloseReport, Exit, Supervisor
+from ..actors import ActorError, CloseReport, Exit, Supervisor
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
@@ -14,16 +12,22 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     """End an agent and all below it, and return how that went.
 
     Raises:
+        ActorError: if the caller is the agent, or below it; then nothing was done.
         DeadlinePassed: if that takes too long; it goes on.
 
     Cancellation: ends the waiting, not the closing.
     """
-    for desk in top.subtree():
-        desk.closing = desk.closing or by
-        desk.fence = desk.fence or by
+    before = {desk: (desk.closing, desk.fence) for desk in top.subtree()}
+    for desk, (closing, fence) in before.items():
+        desk.closing, desk.fence = closing or by, fence or by
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
-        report = await _stop(top, roots)
+        try:
+            report = await _stop(top, roots)
+        except ActorError:  # there was no checkpoint since they were marked
+            for desk, marks in before.items():
+                desk.closing, desk.fence = marks
+            raise
         await top.gone.wait()
     return report
 
@@ -39,5 +43,4 @@ async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
         # It is down with its owner, and will not be brought up any more.
         ending = await ref.wait_terminated()
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)
-    await trio.lowlevel.checkpoint()
     return await supervisor.stop(ref)

@@ -283,6 +283,8 @@ class AgentHandle:
         interrupted, letters that wait are dropped, the names are free again.
 
         Raises:
+            ActorError: if a tool of the agent, or of one below it, asks for that: nobody can
+                wait for his own end. Nothing has happened then.
             DeadlinePassed: if that takes longer than its grace and `Deadlines.close`. The
                 closing goes on.
 
