@@ -163,7 +163,11 @@ class ActorRef(Generic[M_contra]):
         message = make_message(port)
         self._cell.asked[port] = None
         try:
-            await self._put(message, port)
+            try:
+                # Where there is room, waiting for the answer is all the waiting there is.
+                self._cell.inbox.send_nowait((message, port))
+            except (trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
+                await self._put(message, port)
             return await port._wait()
         finally:
             del self._cell.asked[port]

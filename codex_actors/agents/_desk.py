@@ -92,7 +92,8 @@ class Desk:
 
         Cancellation: nothing has happened.
         """
-        await trio.lowlevel.checkpoint()
+        if self._queue or self._closed:
+            await trio.lowlevel.checkpoint()
         while not self._queue:
             if self._closed:
                 raise trio.EndOfChannel
