@@ -61,7 +61,9 @@ class AgentWorld:
     settle: Callable[[Work, TaskOutcome], Awaitable[str | None]]
     """Writes down how a turn's task ended, and tells; returns what the disk had against it."""
     settle_soon: Callable[[Work, TaskOutcome], None]
-    """Has that written with the turn's last lines; `settle` is still to be called."""
+    """Has that written with the turn's last lines; `tell` or `settle` is still to be called."""
+    tell: Callable[[Work], bool]
+    """Tells how a turn's task ended, if that is written already; whether it is."""
     records: Path | None
     """Where running processes are noted, for whoever finds them after a kill -9."""
 
@@ -284,6 +286,8 @@ class _Agent:
         self.world.settle_soon(work, outcome_of(turn))
 
     async def _settle(self, work: Work, outcome: TaskOutcome) -> None:
+        if self.world.tell(work):
+            return
         with trio.move_on_after(SETTLING, shield=True):
             problem = await self.world.settle(work, outcome)
             if problem is not None:

@@ -106,6 +106,14 @@ class Books:
         """
         self.journal.settle_soon(task_id, outcome)
 
+    def tell(self, task_id: TaskId) -> bool:
+        """Tell how a task ended, if that is written; whether it is. Not a checkpoint."""
+        record = self.journal.task(task_id)
+        if record is None or record.outcome is None or self._unwritten:
+            return False
+        self.hub.settle(record)
+        return True
+
     async def settle(self, task_id: TaskId, outcome: TaskOutcome) -> str | None:
         """Write down how a task ended, unless that is known, and tell.
 

@@ -152,6 +152,7 @@ class AgentTree:
             load=partial(self._load, desk, spec),
             settle=self._settle,
             settle_soon=self._settle_soon,
+            tell=self._tell,
             records=records_folder(self.settings),
         )
         child = ChildSpec(
@@ -231,6 +232,9 @@ class AgentTree:
     def _settle_soon(self, work: Work, outcome: TaskOutcome) -> None:
         if work.task_id is not None:
             self._books.settle_soon(work.task_id, outcome)
+
+    def _tell(self, work: Work) -> bool:
+        return work.task_id is None or self._books.tell(work.task_id)
 
     async def _settle(self, work: Work, outcome: TaskOutcome) -> str | None:
         if work.task_id is None:

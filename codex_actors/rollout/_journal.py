@@ -105,6 +105,10 @@ class Journal:
         """What the journal says now."""
         return JournalState(agents=dict(self._agents), tasks=dict(self._tasks))
 
+    def task(self, task_id: TaskId) -> TaskRecord | None:
+        """What is written of a task; None if it was never assigned."""
+        return self._tasks.get(task_id)
+
     async def create_agent(self, edge: AgentEdge) -> None:
         """Write down that an agent is made, before it is.
 
