@@ -79,6 +79,8 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
+        self._asked = False
+        """Whether a sampling was started just now."""
 
     @property
     def stopping(self) -> bool:
@@ -146,6 +148,10 @@ class TurnRun:
             self._carry_out_all(effects, workers)
             if self.turn.is_over and self._ending is not None:
                 self._ending(self.turn)
+            if self._asked:
+                # The request goes out first; what is written while it is on its way costs less.
+                self._asked = False
+                await trio.lowlevel.checkpoint()
             await self._thread.settle()
             self._start_later()
             if self.turn.is_over:
@@ -187,6 +193,7 @@ class TurnRun:
             case core.Sample(number):
                 sample = partial(self._sample, number)
                 self._sampling = workers.start(sample, f"sampling {number}")
+                self._asked = True
             case core.StartTool(call):
                 self._later.append(
                     partial(workers.start, partial(self._run_tool, call, workers), call.tool)
