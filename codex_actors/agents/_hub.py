@@ -55,10 +55,12 @@ class Hub:
                 if (feed := reference()) is not None:
                     feed.put(events)
         cell = self.status(thread_id)
+        status = cell.get()
         for event in events:
             self._broadcast.publish(event)
-            status = next_status(cell.get(), event.msg)
-            if status != cell.get():
+            following = next_status(status, event.msg)
+            if following is not status and following != status:
+                status = following
                 cell.set(status)
 
     def warn(self, thread_id: ThreadId, path: AgentPath, message: str) -> None:
