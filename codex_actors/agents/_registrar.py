@@ -54,7 +54,8 @@ def _dead(commons: Commons, ref: ActorRef[Envelope]) -> Desk | None:
 async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
     for top in dead:
         ending = top.ref.status.get() if top.ref is not None else None
-        crash = ending.crash if isinstance(ending, Exit) else None
+        # One that was closed while it waited to be restarted was closed.
+        crash = ending.crash if isinstance(ending, Exit) and top.closing is None else None
         family = list(top.subtree())
         for desk in family:
             remove_desk(commons, desk)
