@@ -44,6 +44,78 @@ def test_one_agent(tmp_path: Path) -> None:
     assert "TaskCompleted(message='This machine runs " in done.stdout
 
 
+def test_supervised_pair(tmp_path: Path) -> None:
+    done = run("examples/supervised_pair.py", home=tmp_path / "home")
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "worker: warning: /root/worker crashed: ConnectionError('the ledger does not answer')",
+        "worker: begins",
+        "worker: The invoices come to 1170.",
+        "outcome: TaskCompleted(message='The invoices come to 1170.')",
+        "reviewer: begins",
+        "reviewer: I get 1170 as well: accepted.",
+        "/root: 3 turns, 440 tokens",
+        "/root/worker: 2 turns, 220 tokens",
+        "/root/reviewer: 1 turns, 220 tokens",
+    ]
+
+
+def test_fan_out(tmp_path: Path) -> None:
+    (tmp_path / "poem.txt").write_text("Roses\nare red\n", "utf-8")
+    (tmp_path / "picture").write_bytes(b"\xff\xfe")
+    done = run("examples/fan_out.py", str(tmp_path), home=tmp_path / "home")
+
+    assert done.stderr == ""
+    *files, total = done.stdout.splitlines()
+    assert ["1 of 2", "2 of 2"] == [line.partition(": ")[0] for line in files]
+    assert "poem.txt: 2 lines, the first is 'Roses'." in done.stdout
+    assert "picture: 1 lines, the first is \"cannot read 'picture'" in done.stdout
+    assert total == "2 turns, 440 tokens"
+
+
+def test_fan_out_stops_at_its_budget(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}.txt").write_text("Roses\n", "utf-8")
+    done = run("examples/fan_out.py", str(tmp_path), "--tokens", "500", home=tmp_path / "home")
+
+    assert (done.stderr, done.returncode) == ("", 0)
+    read = [line for line in done.stdout.splitlines() if " of 9: " in line]
+    left = [line for line in done.stdout.splitlines() if "was not read: tokens of /root: " in line]
+    assert 9 == len(read) + len(left)
+    assert read
+    assert len(left) >= 4, "five requests for 110 tokens each are too much, and three may run at once"
+
+
+def test_pipeline(tmp_path: Path) -> None:
+    done = run("examples/pipeline.py", home=tmp_path / "home")
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "collector: I have handed it on.",
+        "writer: I have handed it on.",
+        "editor: Harbour has 12 ships and market has closed.",
+    ]
+
+
+def test_survives_kill(tmp_path: Path) -> None:
+    done = run("examples/survives_kill.py", home=tmp_path / "home")
+    tree = [
+        "  /root             pending_init  1 unread",
+        "  /root/pilot       running       0 unread  Can we leave the harbour?",
+        "  /root/pilot/mate  Completed     2 unread",
+    ]
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "A tree is at work:",
+        *tree,
+        "Killed: exit status -9. The same tree, in another process:",
+        *tree,
+        "/root/pilot: Completed(message='The tide is in: we can leave the harbour.')",
+    ]
+
+
 def test_the_demo_mends_the_project(tmp_path: Path) -> None:
     done = run("examples/demo/demo.py", home=tmp_path / "home")
 

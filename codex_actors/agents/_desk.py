@@ -87,6 +87,13 @@ class Life(Protocol):
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
 
+    async def keep_children(self) -> Supervisor:
+        """Return who keeps its children, if they are not kept yet.
+
+        Raises:
+            ActorTerminated: if it ends.
+        """
+
     def stir(self) -> None:
         """Have it run what is queued. Not a checkpoint."""
 
@@ -113,6 +120,8 @@ class Desk:
     """Its actor's address; None until that is started."""
     life: Life | None = None
     """Its running incarnation; None while there is none."""
+    rising: bool = False
+    """Whether its incarnation has ended so that another can begin."""
     run: TurnRun | None = None
     """The turn that is running."""
     output_schema: object = None
@@ -127,6 +136,8 @@ class Desk:
     """Its rollout's path, if an earlier process began it."""
     inherited: tuple[Item, ...] = ()
     """What it begins with of its owner's conversation."""
+    made: bool = True
+    """False while it is being spawned: then nobody else starts it."""
     dormant: bool = False
     """Whether it is loaded when there is something to do, not when it starts."""
     fence: str | None = None
@@ -174,7 +185,7 @@ class Desk:
         """Whether the agent, if it ends now, does so only to be brought up again."""
         desk: Desk | None = self
         while desk is not None:
-            if desk.life is not None and desk.life.comes_back:
+            if desk.rising or (desk.life is not None and desk.life.comes_back):
                 return True
             desk = desk.parent
         return False
