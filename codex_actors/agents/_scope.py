@@ -60,7 +60,7 @@ async def open_agents(
             services = AgentServices(model=model, toolbox=toolbox)
         home = None if settings.ephemeral else settings.home
         clerk = await stack.enter_async_context(open_clerk())
-        recorder = await stack.enter_async_context(
+        recorder = services.recorder or await stack.enter_async_context(
             open_recorder(home, clerk=clerk, now=services.now)
         )
         broadcast = await stack.enter_async_context(open_broadcast[Event]())
