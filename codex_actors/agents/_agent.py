@@ -103,7 +103,9 @@ class Living:
             await self.load()
         self.desk.life = self
         for child in tuple(self.desk.children.values()):
-            await start_actor(self.commons, child, await self.keep_children())
+            # Who is being made is started by his maker; who is being closed stays down.
+            if (child.ref is not None or child.dormant) and child.closing is None:
+                await start_actor(self.commons, child, await self.keep_children())
         if self.desk.queue:
             self.stir()
         await trio.lowlevel.checkpoint()
