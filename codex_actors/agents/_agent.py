@@ -45,7 +45,8 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
             try:
                 await living.begin()
                 task_status.started()
-                await Reader(commons, desk, living).read(mailbox)
+                if desk.closing is None:  # else it was closed while it came up again
+                    await Reader(commons, desk, living).read(mailbox)
                 await living.end()
             finally:
                 desk.life = None
