@@ -56,7 +56,8 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
             try:
                 await living.begin()
                 task_status.started()
-                await Reader(commons, desk, living).read(mailbox)
+                if desk.closing is None:  # else it was closed while it came up again
+                    await Reader(commons, desk, living).read(mailbox)
                 await living.end()
             finally:
                 # Turns of the agent, and of those below it, may learn only now that they end.
@@ -129,7 +130,8 @@ class Living:
             await self.load()
         self.desk.life, self.desk.rising = self, False
         for child in tuple(self.desk.children.values()):
-            if child.made:
+            # Who is being made is started by his maker; who is being closed stays down.
+            if child.made and child.closing is None:
                 await start_actor(self.commons, child, await self.keep_children())
         if self.desk.queue:
             self.stir()

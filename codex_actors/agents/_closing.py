@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import trio
-
 from ..actors import CloseReport, Exit, OwnEnd, Supervisor
 from ._commons import Commons
 from ._deadlines import within
@@ -25,8 +23,8 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
         try:
-            report = await _stop(top, roots)
-        except OwnEnd:
+            report = await _stop(commons, top, roots)
+        except OwnEnd:  # there was no checkpoint since they were marked
             for desk in marked:
                 desk.closing = None
             raise
@@ -34,7 +32,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     return report
 
 
-async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
+async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
     ref, owner = top.ref, top.parent
     assert ref is not None, "an agent that never began cannot be closed"
     supervisor: Supervisor | None = roots
@@ -42,8 +40,9 @@ async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
         supervisor = None if owner.life is None else owner.life.children.value
     ending = ref.status.get()
     if supervisor is None or isinstance(ending, Exit):
-        # It is down with its owner, and will not be brought up any more.
+        # It is down with its owner, and will not be brought up any more. That was no end of
+        # its own when it happened, so it is told to whoever buries only now.
         ending = await ref.wait_terminated()
+        commons.exits.send_nowait(ref)
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)
-    await trio.lowlevel.checkpoint()
     return await supervisor.stop(ref)
