@@ -15,6 +15,7 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── NeverStarted              actors._errors
     │   ├── NotABehavior              actors._errors
     │   ├── NotAChild                 actors._errors
+    │   ├── OwnEnd                    actors._errors
     │   ├── RestartLimitExceeded      actors._errors
     │   └── SupervisorClosing         actors._errors
     ├── AgentError                    agents._errors

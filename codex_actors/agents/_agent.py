@@ -17,7 +17,15 @@ from typing import final
 
 import trio
 
-from ..actors import ActorRef, Behavior, ChildSpec, Mailbox, Supervisor, open_supervisor
+from ..actors import (
+    ActorRef,
+    ActorTerminated,
+    Behavior,
+    ChildSpec,
+    Mailbox,
+    Supervisor,
+    open_supervisor,
+)
 from ..protocol import Event, ShutdownCompleted
 from ._commons import Commons
 from ._desk import Desk, Envelope
@@ -107,6 +115,7 @@ class Living:
         self.thread: Thread | None = None
         self.workshop = Workshop(home, commons.settings)
         self.children: OnDemand[Supervisor] = OnDemand(home, self._open_children, "supervisor")
+        self._ending = False
         self._driver: Driver | None = None
 
     @property
@@ -121,10 +130,25 @@ class Living:
         self.desk.life, self.desk.rising = self, False
         for child in tuple(self.desk.children.values()):
             if child.made:
-                await start_actor(self.commons, child, await self.children.get())
+                await start_actor(self.commons, child, await self.keep_children())
         if self.desk.queue:
             self.stir()
         await trio.lowlevel.checkpoint()
+
+    async def keep_children(self) -> Supervisor:
+        """Return who keeps the agent's children.
+
+        Raises:
+            ActorTerminated: if the agent ends, and so keeps none any more.
+
+        Cancellation: nobody may keep them yet.
+        """
+        supervisor = None if self._ending else await self.children.get()
+        if supervisor is None or self._ending:
+            self.children.ask()
+            await trio.lowlevel.checkpoint()
+            raise ActorTerminated(self.desk.path.text)
+        return supervisor
 
     def stir(self) -> None:
         """Have the driver run what is queued. Not a checkpoint."""
@@ -175,6 +199,7 @@ class Living:
 
     async def end(self) -> None:
         """End the running turn, the children and the commands, in this order of being done."""
+        self._ending = True
         self.children.ask()
         self.desk.interrupt(self.desk.closing or "shutdown")
         await self.desk.busy.wait_value(lambda busy: not busy)

@@ -226,12 +226,12 @@ class Books:
         """
         for name in mail_ids:
             desk.box.pop(name, None)
-        letters = tuple(LetterId(n) for n in mail_ids if self.journal.waits(LetterId(n)))
-        if not letters:
+        waiting = tuple(LetterId(n) for n in mail_ids if self.journal.waits(LetterId(n)))
+        if not waiting:
             await trio.lowlevel.checkpoint()
             return
         try:
-            await self.journal.deliver(desk.thread_id, letters, turn_id)
+            await self.journal.deliver(desk.thread_id, waiting, turn_id)
         except JournalError as error:
             self.hub.warn(desk.thread_id, desk.path, str(error))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trio
 
-from ..actors import CloseReport, Exit, Supervisor
+from ..actors import CloseReport, Exit, OwnEnd, Supervisor
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
@@ -14,16 +14,22 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     """End an agent and all below it, and return how that went.
 
     Raises:
+        OwnEnd: if a tool of the agent, or of one below it, asks for that; nothing was done.
         DeadlinePassed: if that takes too long; it goes on.
 
     Cancellation: ends the waiting, not the closing.
     """
-    for desk in top.subtree():
-        desk.closing = desk.closing or by
-        desk.fence = desk.fence or by
+    marked = [desk for desk in top.subtree() if desk.closing is None]
+    for desk in marked:
+        desk.closing = by
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
-        report = await _stop(top, roots)
+        try:
+            report = await _stop(top, roots)
+        except OwnEnd:
+            for desk in marked:
+                desk.closing = None
+            raise
         await top.gone.wait()
     return report
 

@@ -87,6 +87,13 @@ class Life(Protocol):
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
 
+    async def keep_children(self) -> Supervisor:
+        """Return who keeps its children, if they are not kept yet.
+
+        Raises:
+            ActorTerminated: if it ends.
+        """
+
     def stir(self) -> None:
         """Have it run what is queued. Not a checkpoint."""
 

@@ -26,7 +26,7 @@ from ..protocol import (
     WarningRaised,
     developer_message,
 )
-from ..rollout import Recorder, Rollout, RolloutStore, time_stamp
+from ..rollout import EmptyRollout, Recorder, Rollout, RolloutStore, time_stamp
 from ..wire import encode_item
 from ._commons import Commons
 from ._delivered import delivered_ids
@@ -53,7 +53,7 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
         _inherit(thread, desk)
     if not desk.begun:
         thread.announce(_configured(thread))
-        _warn_of_guesses(thread)
+        _warn_of_guesses(thread, desk)
     if rollout is not None and replayed is not None:
         if not desk.begun:
             _warn_of_problems(thread, rollout)
@@ -75,7 +75,13 @@ async def _read(recorder: Recorder, desk: Desk) -> Rollout | None:
     if desk.stored is None:
         await trio.lowlevel.checkpoint()
         return None
-    rollout = await RolloutStore(desk.settings.home).read(desk.stored)
+    try:
+        rollout = await RolloutStore(desk.settings.home).read(desk.stored)
+    except EmptyRollout:
+        # Its program was killed between making the file and the first line.
+        if desk.parent is None:
+            raise
+        return None
     recorder.adopt(desk.thread_id, desk.stored, next_ordinal=rollout.next_ordinal)
     return rollout
 
@@ -173,9 +179,10 @@ def _configured(thread: Thread) -> SessionConfigured:
     )
 
 
-def _warn_of_guesses(thread: Thread) -> None:
+def _warn_of_guesses(thread: Thread, desk: Desk) -> None:
     model = thread.settings.model
-    if model.is_fallback:
+    told = desk.parent is not None and desk.parent.settings.model.slug == model.slug
+    if model.is_fallback and not told:
         thread.announce(
             WarningRaised(
                 f"Model metadata for {model.slug!r} is not known, so its limits are guessed; say"
