@@ -84,7 +84,9 @@ def test_fan_out_stops_at_its_budget(tmp_path: Path) -> None:
     left = [line for line in done.stdout.splitlines() if "was not read: tokens of /root: " in line]
     assert 9 == len(read) + len(left)
     assert read
-    assert len(left) >= 4, "five requests for 110 tokens each are too much, and three may run at once"
+    assert len(left) >= 4, (
+        "five requests for 110 tokens each are too much, and three may run at once"
+    )
 
 
 def test_pipeline(tmp_path: Path) -> None:

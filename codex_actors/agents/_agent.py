@@ -129,7 +129,7 @@ class Living:
             await self.load()
         self.desk.life, self.desk.rising = self, False
         for child in tuple(self.desk.children.values()):
-            if child.made:
+            if child.made and child.closing is None:
                 await start_actor(self.commons, child, await self.keep_children())
         if self.desk.queue:
             self.stir()

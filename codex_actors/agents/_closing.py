@@ -25,7 +25,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
         try:
-            report = await _stop(top, roots)
+            report = await _stop(commons, top, roots)
         except OwnEnd:
             for desk in marked:
                 desk.closing = None
@@ -34,7 +34,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     return report
 
 
-async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
+async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
     ref, owner = top.ref, top.parent
     assert ref is not None, "an agent that never began cannot be closed"
     supervisor: Supervisor | None = roots
@@ -44,6 +44,7 @@ async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
     if supervisor is None or isinstance(ending, Exit):
         # It is down with its owner, and will not be brought up any more.
         ending = await ref.wait_terminated()
+        commons.exits.send_nowait(ref)
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)
-    await trio.lowlevel.checkpoint()
+    # No checkpoint before: whoever asks may be cancelled already, and it is asked all the same.
     return await supervisor.stop(ref)
