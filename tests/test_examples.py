@@ -84,7 +84,9 @@ def test_fan_out_stops_at_its_budget(tmp_path: Path) -> None:
     left = [line for line in done.stdout.splitlines() if "was not read: tokens of /root: " in line]
     assert 9 == len(read) + len(left)
     assert read
-    assert len(left) >= 4, "five requests for 110 tokens each are too much, and three may run at once"
+    assert len(left) >= 4, (
+        "five requests for 110 tokens each are too much, and three may run at once"
+    )
 
 
 def test_pipeline(tmp_path: Path) -> None:
@@ -252,3 +254,58 @@ def test_a_program_is_joined_with_a_script_that_is_served(tmp_path: Path) -> Non
     assert f"http://127.0.0.1:{port}/v1\n" == line
     assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
     assert "$ uname -s" in done.stderr
+
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"# (\w+\.py)\n")
+
+
+def played(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Write the files of a page; run each program, and each command, that shows what it prints.
+
+    Returns:
+        What was run, what the page shows, and what it printed.
+    """
+    home = folder / "home"
+    home.mkdir()
+    script = f'model_provider = "scripted"\nmodel_providers.scripted.script = "{HELLO}"\n'
+    (home / "config.toml").write_text(script, "utf-8")
+    found = BLOCK.findall((ROOT / page).read_text("utf-8"))
+    for (language, text), (following, shown) in zip(found, [*found[1:], ("", "")], strict=True):
+        named = FILE.match(text) if language == "python" else None
+        if named is not None:
+            (folder / named[1]).write_text(text, "utf-8")
+            command = f"{sys.executable} {named[1]}"
+        elif language == "sh":
+            command = text.replace("codex-actors", f"{sys.executable} -m codex_actors")
+        else:
+            continue
+        if following == "text" or language == "sh":
+            done = subprocess.run(
+                ["bash", "-ec", command],
+                cwd=folder,
+                env=surroundings(home),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert ("", 0) == (done.stderr, done.returncode), text
+            yield text, shown if following == "text" else "", done.stdout
+
+
+HELLO = ROOT / "examples" / "hello.json"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "docs/tutorial/supervised-pair.md",
+    ],
+)
+def test_the_files_of_a_page_make_what_it_shows(page: str, tmp_path: Path) -> None:
+    checker, count = doctest.OutputChecker(), 0
+    for ran, shown, printed in played(page, tmp_path):
+        assert checker.check_output(shown, printed, doctest.ELLIPSIS), f"{ran}\n{printed}"
+        count += 1
+    assert count

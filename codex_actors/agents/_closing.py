@@ -45,4 +45,5 @@ async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
         ending = await ref.wait_terminated()
         commons.exits.send_nowait(ref)
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)
+    # No checkpoint before: whoever asks may be cancelled already, and it is asked all the same.
     return await supervisor.stop(ref)

@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from codex_actors.actors import Strategy
 from codex_actors.agents import AgentServices, AgentSpec, open_agents
@@ -157,3 +158,52 @@ async def test_a_tool_that_returns_no_output_has_a_bug_and_the_agent_lives_on(
     assert "careless" in failed.outcome.message
     assert after.outcome == TaskCompleted("ok")
     assert not isinstance(failed.outcome, TaskInterrupted)
+
+
+async def test_closing_goes_on_when_the_caller_was_cancelled_before(tmp_path: Path) -> None:
+    """As in the ``finally`` of a tool whose turn is interrupted."""
+    services = AgentServices(model=remember(), toolbox=toolbox)
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await child.close()
+        assert scope.cancelled_caught
+        with trio.fail_after(5):
+            await child.close()
+        await root.spawn(AgentSpec(name="child"))
+
+
+async def test_a_child_may_be_closed_while_its_owner_comes_up_again(
+    tmp_path: Path, schedule: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    reasons: dict[str | None, list[str]] = {}
+    services = AgentServices(model=remember(), toolbox=breaking(reasons))
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        root = await tree.spawn()
+        boss = await root.spawn(AgentSpec(name="boss", instructions="lead"))
+        child = await boss.spawn(AgentSpec(name="child"))
+        reasons["lead"] = ["boom"]
+        task = await boss.assign("look")
+        async with tree.events() as events:
+            async for event in events:
+                if isinstance(event, Event) and isinstance(event.msg, WarningRaised):
+                    break
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.fail_after(5):
+            await child.close()
+
+        assert (await task.wait()).outcome == TaskCompleted("ok")
+        assert () == boss.children
+
+
+async def test_an_agent_of_a_tree_that_was_left_is_closed(tmp_path: Path) -> None:
+    services = AgentServices(model=remember(), toolbox=toolbox)
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+    with trio.fail_after(5):
+        report = await child.close()
+
+    assert not report.grace_ran_out
