@@ -31,6 +31,7 @@ class Hub:
         self._news = news
         self._statuses: dict[ThreadId, WatchCell[AgentStatus]] = {}
         self._feeds: dict[ThreadId, WeakValueDictionary[TaskId, TaskFeed]] = {}
+        self._told: set[TaskId] = set()
         self.settlements = WatchCell(0)
         """How many tasks have ended."""
         self.disk_refuses = False
@@ -80,7 +81,10 @@ class Hub:
             self.end(thread_id)
 
     def settle(self, record: TaskRecord) -> None:
-        """Tell whoever follows the task how it ended."""
+        """Tell whoever follows the task how it ended; once, whoever comes with it again."""
+        if record.id in self._told:
+            return
+        self._told.add(record.id)
         feeds = self._feeds.get(record.thread_id)
         feed = None if feeds is None else feeds.pop(record.id, None)
         if feed is not None:
