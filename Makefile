@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types imports unit bench format clean
+.PHONY: demo test lint types imports unit bench bench-scale format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo/demo.py
@@ -25,6 +25,9 @@ unit: $(VENV)/.tested
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py
+
+bench-scale: $(VENV)/.tested
+	$(BIN)/python -m benchmarks.scale
 
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix .
