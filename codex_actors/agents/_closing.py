@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import trio
-
 from ..actors import CloseReport, Exit, OwnEnd, Supervisor
 from ._commons import Commons
 from ._deadlines import within
@@ -45,5 +43,6 @@ async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
         # It is down with its owner, and will not be brought up any more.
         ending = await ref.wait_terminated()
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)
-    await trio.lowlevel.checkpoint()
+    # Nothing may come before it: a caller that is cancelled here would leave the agent marked
+    # as closing, and nobody would have asked it to end.
     return await supervisor.stop(ref)
