@@ -43,12 +43,17 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
     """Return the behavior of one agent."""
 
     async def behave(mailbox: Mailbox[Envelope], *, task_status: trio.TaskStatus[None]) -> None:
+        crash: Exception | None = None
         try:
             await live(mailbox, task_status)
         except BaseException as error:
             if mailbox.myself.status.get() != "starting":
                 _tell_of_crash(commons, desk, error)
-            raise
+            crash = _alone(error)
+            if crash is None:
+                raise
+        if crash is not None:
+            raise crash
 
     async def live(mailbox: Mailbox[Envelope], task_status: trio.TaskStatus[None]) -> None:
         async with trio.open_nursery() as home:
@@ -66,6 +71,13 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
         await living.say_goodbye()
 
     return behave
+
+
+def _alone(error: BaseException) -> Exception | None:
+    """Return what went wrong if it is one thing, out of what the nurseries wrapped around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, Exception) else None
 
 
 def _tell_of_crash(commons: Commons, desk: Desk, error: BaseException) -> None:
