@@ -41,6 +41,7 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
                 await Reader(commons, desk, living).read(mailbox)
                 await living.end()
             finally:
+                desk.returning = living.comes_back
                 desk.life = None
         await living.say_goodbye()
 
@@ -95,7 +96,7 @@ class Living:
             # A full house keeps nobody from being there: the first turn says who is in the way.
             with suppress(NoRoom):
                 await self.load()
-        self.desk.life = self
+        self.desk.life, self.desk.returning = self, False
         for child in tuple(self.desk.children.values()):
             await start_actor(self.commons, child, await self.children.get())
         if self.desk.queue:

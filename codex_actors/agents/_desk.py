@@ -113,6 +113,8 @@ class Desk:
     """Its actor's address; None until that is started."""
     life: Life | None = None
     """Its running incarnation; None while there is none."""
+    returning: bool = False
+    """Whether its last incarnation ended so that another can begin."""
     run: TurnRun | None = None
     """The turn that is running."""
     output_schema: object = None
@@ -174,7 +176,7 @@ class Desk:
         """Whether the agent, if it ends now, does so only to be brought up again."""
         desk: Desk | None = self
         while desk is not None:
-            if desk.life is not None and desk.life.comes_back:
+            if desk.returning or (desk.life is not None and desk.life.comes_back):
                 return True
             desk = desk.parent
         return False
