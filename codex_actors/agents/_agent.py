@@ -97,7 +97,7 @@ class Living:
             with suppress(NoRoom):
                 await self.load()
         self.desk.life, self.desk.returning = self, False
-        for child in tuple(self.desk.children.values()):
+        for child in [c for c in self.desk.children.values() if not c.half_made]:
             await start_actor(self.commons, child, await self.children.get())
         if self.desk.queue:
             self.stir()

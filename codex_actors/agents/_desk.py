@@ -109,6 +109,8 @@ class Desk:
     """How many of them were named by number."""
     descendants: int = 0
     """How many agents there are below."""
+    half_made: bool = False
+    """Whether its first start is up to whoever makes it, not to an owner that comes up."""
     ref: ActorRef[Envelope] | None = None
     """Its actor's address; None until that is started."""
     life: Life | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import trio
 import trio._core._run
 import trio.testing
 
+from codex_actors.actors import ActorTerminated
 from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
 from codex_actors.protocol import Capacity, TaskCompleted, TaskFailed
@@ -86,3 +87,24 @@ async def test_crash_of_an_owner(
         record = await task.wait()
 
         assert record.outcome == TaskCompleted("ok")
+
+
+async def test_spawn_while_the_owner_crashes(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int
+) -> None:
+    """Whoever asked is told in the words of the page, or has the child."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        await root.spawn(AgentSpec(name="first"))
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        for steps in range(12):
+            with suppress(ActorTerminated):
+                await root.spawn(AgentSpec(name=f"later-{steps}"))
+        await trio.sleep(60)
+        children = {child.path.text: child.status.get() for child in root.children}
+
+        assert len(children) == len(tree.snapshot()) - 1
+        assert "shutdown" not in children.values()
