@@ -12,7 +12,7 @@ agent that only waits costs little.
 from __future__ import annotations
 
 import logging
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import final
 
 import trio
@@ -30,6 +30,7 @@ from ..protocol import Event, ShutdownCompleted
 from ._commons import Commons
 from ._desk import Desk, Envelope
 from ._driver import Driver
+from ._errors import NoRoom
 from ._load import load_thread
 from ._on_demand import OnDemand
 from ._reader import Reader
@@ -139,7 +140,9 @@ class Living:
     async def begin(self) -> None:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""
         if not self.desk.dormant:
-            await self.load()
+            # A full house keeps nobody from being there: the first turn says who is in the way.
+            with suppress(NoRoom):
+                await self.load()
         self.desk.life, self.desk.rising = self, False
         for child in tuple(self.desk.children.values()):
             # Who is being made is started by his maker; who is being closed stays down.
