@@ -146,8 +146,8 @@ class Desk:
     """Who has asked for its end."""
     box: dict[str, Mail] = attrs.field(factory=dict)
     """Mail that is not in its history yet, by id, oldest first."""
-    announced_letters: int = 0
-    """Letters on their way into the journal, and from there into the box."""
+    on_their_way: list[AgentPath] = attrs.field(factory=list)
+    """Senders of letters on their way into the journal, and from there into the box."""
     preparing: trio.CancelScope | None = None
     """What an interrupt cancels while a turn is being prepared."""
     shells: dict[trio.CancelScope, str | None] = attrs.field(factory=dict)
