@@ -87,6 +87,10 @@ class Life(Protocol):
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
 
+    @property
+    def over(self) -> bool:
+        """Whether it ends, and nothing can be begun there any more."""
+
     async def keep_children(self) -> Supervisor:
         """Return who keeps its children, if they are not kept yet.
 

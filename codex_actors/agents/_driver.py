@@ -85,7 +85,7 @@ class Driver:
     async def _advance(self, work: Work) -> None:
         """Prepare the turn where an interrupt finds it; then run it, or say why not."""
         desk = self.desk
-        by = desk.withdrawn.get(work.turn_id)
+        by = desk.withdrawn.get(work.turn_id) or self.living.ended_by
         if by is not None:
             await self._drop(work, TaskInterrupted(by))
             return
