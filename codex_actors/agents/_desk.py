@@ -87,6 +87,10 @@ class Life(Protocol):
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
 
+    @property
+    def over(self) -> bool:
+        """Whether it ends, and nothing can be begun there any more."""
+
     async def keep_children(self) -> Supervisor:
         """Return who keeps its children, if they are not kept yet.
 
@@ -120,8 +124,6 @@ class Desk:
     """Its actor's address; None until that is started."""
     life: Life | None = None
     """Its running incarnation; None while there is none."""
-    rising: bool = False
-    """Whether its incarnation has ended so that another can begin."""
     in_hand: Work | None = None
     """What was taken from the queue and is not done yet."""
     run: TurnRun | None = None
@@ -150,8 +152,8 @@ class Desk:
     """Who has asked for its end."""
     box: dict[str, Mail] = attrs.field(factory=dict)
     """Mail that is not in its history yet, by id, oldest first."""
-    announced_letters: int = 0
-    """Letters on their way into the journal, and from there into the box."""
+    on_their_way: list[AgentPath] = attrs.field(factory=list)
+    """Senders of letters on their way into the journal, and from there into the box."""
     preparing: trio.CancelScope | None = None
     """What an interrupt cancels while a turn is being prepared."""
     shells: dict[trio.CancelScope, str | None] = attrs.field(factory=dict)
@@ -187,7 +189,7 @@ class Desk:
         """Whether the agent, if it ends now, does so only to be brought up again."""
         desk: Desk | None = self
         while desk is not None:
-            if desk.rising or (desk.life is not None and desk.life.comes_back):
+            if desk.life is not None and desk.life.comes_back:
                 return True
             desk = desk.parent
         return False

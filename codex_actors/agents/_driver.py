@@ -85,7 +85,7 @@ class Driver:
     async def _advance(self, work: Work) -> None:
         """Prepare the turn where an interrupt finds it; then run it, or say why not."""
         desk = self.desk
-        by = desk.withdrawn.get(work.turn_id)
+        by = desk.withdrawn.get(work.turn_id) or self.living.ended_by
         if by is not None:
             await self._drop(work, TaskInterrupted(by))
             return
@@ -237,8 +237,9 @@ class Driver:
         """Have a task whose agent crashed, or was brought down, be run again once."""
         if work.task_id is None:
             return
-        if work.again:
-            await self._settle(work, CRASHED_TWICE)
+        by = self.desk.fence
+        if by is not None or work.again:
+            await self._settle(work, CRASHED_TWICE if by is None else TaskInterrupted(by))
             return
         new_id = self.commons.services.new_id()
         submission = work.submission or work.turn_id

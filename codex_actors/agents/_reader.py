@@ -63,6 +63,7 @@ class Reader:
             case RunUserShellCommand(command):
                 return self._run_command(name, command)
             case Interrupt(by):
+                self.desk.fence = by
                 self.desk.interrupt(by)
                 return Accepted(turn_id=self._turn_id)
             case Shutdown():
