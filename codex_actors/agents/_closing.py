@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import trio
-
 from ..actors import CloseReport, Exit, OwnEnd, Supervisor
 from ._commons import Commons
 from ._deadlines import within
