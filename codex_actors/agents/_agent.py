@@ -12,7 +12,7 @@ agent that only waits costs little.
 from __future__ import annotations
 
 import logging
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import final
 
 import trio
@@ -31,6 +31,7 @@ from ._commons import Commons
 from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._driver import Driver
+from ._errors import NoRoom
 from ._load import load_thread
 from ._on_demand import OnDemand
 from ._reader import Reader
@@ -44,12 +45,17 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
     """Return the behavior of one agent."""
 
     async def behave(mailbox: Mailbox[Envelope], *, task_status: trio.TaskStatus[None]) -> None:
+        crash: Exception | None = None
         try:
             await live(mailbox, task_status)
         except BaseException as error:
             if mailbox.myself.status.get() != "starting":
                 _tell_of_crash(commons, desk, error)
-            raise
+            crash = _alone(error)
+            if crash is None:
+                raise
+        if crash is not None:
+            raise crash
 
     async def live(mailbox: Mailbox[Envelope], task_status: trio.TaskStatus[None]) -> None:
         async with trio.open_nursery() as home:
@@ -57,7 +63,8 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
             try:
                 await living.begin()
                 task_status.started()
-                await Reader(commons, desk, living).read(mailbox)
+                if desk.closing is None:  # else it was closed while it came up again
+                    await Reader(commons, desk, living).read(mailbox)
                 await living.end()
             finally:
                 # Turns of the agent, and of those below it, may learn only now that they end.
@@ -66,6 +73,13 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
         await living.say_goodbye()
 
     return behave
+
+
+def _alone(error: BaseException) -> Exception | None:
+    """Return what went wrong if it is one thing, out of what the nurseries wrapped around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, Exception) else None
 
 
 def _tell_of_crash(commons: Commons, desk: Desk, error: BaseException) -> None:
@@ -122,9 +136,12 @@ class Living:
     async def begin(self) -> None:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""
         if not self.desk.dormant:
-            await self.load()
+            # A full house keeps nobody from being there: the first turn says who is in the way.
+            with suppress(NoRoom):
+                await self.load()
         self.desk.life, self.desk.rising = self, False
         for child in tuple(self.desk.children.values()):
+            # Who is being made is started by his maker; who is being closed stays down.
             if child.made and child.closing is None:
                 await start_actor(self.commons, child, await self.keep_children())
         if self.desk.queue:

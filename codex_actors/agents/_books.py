@@ -175,6 +175,9 @@ class Books:
         await thread.flush()
         if task_id is None:
             return Concluded(self.hub, thread, None)
+        record = self.journal.task(task_id)
+        if record is not None and record.outcome is not None and not self._unwritten:
+            return Concluded(self.hub, thread, record)
         record, problem = await self._write(task_id, outcome)
         if problem is not None:
             thread.announce(WarningRaised(problem))

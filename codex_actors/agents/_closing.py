@@ -24,7 +24,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
         try:
             report = await _stop(commons, top, roots)
-        except OwnEnd:
+        except OwnEnd:  # there was no checkpoint since they were marked
             for desk in marked:
                 desk.closing = None
             raise
@@ -40,7 +40,8 @@ async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
         supervisor = None if owner.life is None else owner.life.children.value
     ending = ref.status.get()
     if supervisor is None or isinstance(ending, Exit):
-        # It is down with its owner, and will not be brought up any more.
+        # It is down with its owner, and will not be brought up any more. That was no end of
+        # its own when it happened, so it is told to whoever buries only now.
         ending = await ref.wait_terminated()
         commons.exits.send_nowait(ref)
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -29,9 +29,10 @@ from ..protocol import (
 from ..rollout import EmptyRollout, Recorder, Rollout, RolloutStore, time_stamp
 from ..wire import encode_item
 from ._commons import Commons
-from ._delivered import delivered_ids
+from ._delivered import delivered_ids, delivery_line
 from ._desk import Desk
 from ._history import History
+from ._post import mail_entry
 from ._prompts import read_prompt
 from ._setup import surroundings
 from ._thread import Thread
@@ -57,8 +58,13 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
     if rollout is not None and replayed is not None:
         if not desk.begun:
             _warn_of_problems(thread, rollout)
+        delivered = set(delivered_ids(rollout.lines))
+        torn = _torn_delivery(desk, rollout, delivered)
+        if torn is not None:
+            thread.keep(delivery_line(torn))
+            delivered.add(torn)
         _take_up(thread, replayed)
-        await commons.books.note_delivered(desk, sorted(delivered_ids(rollout.lines)), "")
+        await commons.books.note_delivered(desk, sorted(delivered), "")
     desk.begun = True
     desk.tokens = thread.tokens
     # A new thread has no file yet: its first turn makes it, with the first lines of that.
@@ -84,6 +90,18 @@ async def _read(recorder: Recorder, desk: Desk) -> Rollout | None:
         return None
     recorder.adopt(desk.thread_id, desk.stored, next_ordinal=rollout.next_ordinal)
     return rollout
+
+
+def _torn_delivery(desk: Desk, rollout: Rollout, delivered: Container[str]) -> str | None:
+    """Return the mail that is the last the rollout has, if its delivery line was torn off.
+
+    A kill in the middle of a write, or a full disk before it, may leave the one without the other.
+    """
+    last = rollout.lines[-1].payload
+    if not isinstance(last, Recorded):
+        return None
+    waiting = (mail for mail in desk.box.values() if mail.id not in delivered)
+    return next((mail.id for mail in waiting if mail_entry(mail).item == last.item), None)
 
 
 def _inherit(thread: Thread, desk: Desk) -> None:

@@ -71,6 +71,8 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         if top.parent is not None and top.root.closing is None:
             await commons.books.leave(ids, "closed" if crash is None else "crashed")
         for desk in reversed(family):
+            desk.queue.clear()
+            desk.rest()  # whoever waits until it is idle waits no longer
             commons.hub.end(desk.thread_id)
             desk.gone.set()
 
