@@ -28,6 +28,7 @@ from ..actors import (
 )
 from ..protocol import Event, ShutdownCompleted
 from ._commons import Commons
+from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._driver import Driver
 from ._errors import NoRoom
@@ -85,13 +86,8 @@ def _alone(error: BaseException) -> Exception | None:
 
 def _tell_of_crash(commons: Commons, desk: Desk, error: BaseException) -> None:
     """Tell people why an incarnation ends: nobody is raised at when another begins."""
-    crash = error
-    while isinstance(crash, BaseExceptionGroup):
-        found = crash.split(Exception)[0]
-        if found is None:
-            return
-        crash = found.exceptions[0]
-    if isinstance(crash, Exception):
+    crash = find_crash(error)
+    if crash is not None:
         logger.error("%s crashed", desk.path, exc_info=error)
         commons.hub.warn(desk.thread_id, desk.path, f"{desk.path} crashed: {crash!r}")
 

@@ -9,6 +9,7 @@ import trio
 from ..actors import ActorRef, Exit
 from ..protocol import TaskFailed, TaskInterrupted, TaskOutcome, TaskRecord
 from ._commons import Commons
+from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._spawn import remove_desk
 
@@ -63,7 +64,8 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
     for top in dead:
         ending = top.ref.status.get() if top.ref is not None else None
         # One that was closed while it waited to be restarted was closed.
-        crash = ending.crash if isinstance(ending, Exit) and top.closing is None else None
+        raised = ending.crash if isinstance(ending, Exit) and top.closing is None else None
+        crash = None if raised is None else find_crash(raised)
         family = list(top.subtree())
         for desk in family:
             remove_desk(commons, desk)
