@@ -6,13 +6,12 @@ from pathlib import Path
 
 import attrs
 import pytest
-import trio
 
-from codex_actors.agents import AgentServices, AgentSpec, NoRoom, open_agents
-from codex_actors.protocol import Capacity, RolloutPayload, ThreadId
+from codex_actors.agents import AgentServices, open_agents
+from codex_actors.protocol import RolloutPayload, ThreadId
 from codex_actors.rollout import FlushReport, MemoryRecorder, Recorder, RecorderStatistics, Rollout
 
-from .support import open_tree, remember, settings, toolbox
+from .support import remember, settings, toolbox
 
 
 @attrs.define(eq=False)
@@ -46,18 +45,6 @@ class Broken:
 
     async def read(self, thread_id: ThreadId) -> Rollout:
         return await self.inner.read(thread_id)
-
-
-async def test_a_child_that_finds_no_room_says_so(
-    tmp_path: Path, autojump_clock: trio.testing.MockClock
-) -> None:
-    model = remember([{"call": "slow", "args": {}}])
-    async with open_tree(tmp_path, model, capacity=Capacity(loaded=1)) as tree:
-        root = await tree.spawn()
-        await root.assign("go")
-        await trio.sleep(1)
-        with pytest.raises(NoRoom):
-            await root.spawn(AgentSpec(name="child"))
 
 
 async def test_a_start_that_runs_into_a_bug_raises_it_and_can_be_tried_again(
