@@ -11,12 +11,21 @@ agent that only waits costs little.
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractAsyncContextManager
 from typing import final
 
 import trio
 
-from ..actors import ActorRef, Behavior, ChildSpec, Mailbox, Supervisor, open_supervisor
+from ..actors import (
+    ActorRef,
+    ActorTerminated,
+    Behavior,
+    ChildSpec,
+    Mailbox,
+    Supervisor,
+    open_supervisor,
+)
 from ..protocol import Event, ShutdownCompleted
 from ._commons import Commons
 from ._desk import Desk, Envelope
@@ -27,23 +36,61 @@ from ._reader import Reader
 from ._thread import Thread
 from ._workshop import Workshop
 
+logger = logging.getLogger(__name__)
+
 
 def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
     """Return the behavior of one agent."""
 
     async def behave(mailbox: Mailbox[Envelope], *, task_status: trio.TaskStatus[None]) -> None:
+        crash: Exception | None = None
+        try:
+            await live(mailbox, task_status)
+        except BaseException as error:
+            if mailbox.myself.status.get() != "starting":
+                _tell_of_crash(commons, desk, error)
+            crash = _alone(error)
+            if crash is None:
+                raise
+        if crash is not None:
+            raise crash
+
+    async def live(mailbox: Mailbox[Envelope], task_status: trio.TaskStatus[None]) -> None:
         async with trio.open_nursery() as home:
             living = Living(commons, desk, home, mailbox)
             try:
                 await living.begin()
                 task_status.started()
-                await Reader(commons, desk, living).read(mailbox)
+                if desk.closing is None:  # else it was closed while it came up again
+                    await Reader(commons, desk, living).read(mailbox)
                 await living.end()
             finally:
+                # Turns of the agent, and of those below it, may learn only now that they end.
+                desk.rising = living.comes_back
                 desk.life = None
         await living.say_goodbye()
 
     return behave
+
+
+def _alone(error: BaseException) -> Exception | None:
+    """Return what went wrong if it is one thing, out of what the nurseries wrapped around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, Exception) else None
+
+
+def _tell_of_crash(commons: Commons, desk: Desk, error: BaseException) -> None:
+    """Tell people why an incarnation ends: nobody is raised at when another begins."""
+    crash = error
+    while isinstance(crash, BaseExceptionGroup):
+        found = crash.split(Exception)[0]
+        if found is None:
+            return
+        crash = found.exceptions[0]
+    if isinstance(crash, Exception):
+        logger.error("%s crashed", desk.path, exc_info=error)
+        commons.hub.warn(desk.thread_id, desk.path, f"{desk.path} crashed: {crash!r}")
 
 
 async def start_actor(commons: Commons, desk: Desk, supervisor: Supervisor) -> ActorRef[Envelope]:
@@ -81,6 +128,7 @@ class Living:
         self.thread: Thread | None = None
         self.workshop = Workshop(home, commons.settings)
         self.children: OnDemand[Supervisor] = OnDemand(home, self._open_children, "supervisor")
+        self._ending = False
         self._driver: Driver | None = None
 
     @property
@@ -92,12 +140,29 @@ class Living:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""
         if not self.desk.dormant:
             await self.load()
-        self.desk.life = self
+        self.desk.life, self.desk.rising = self, False
         for child in tuple(self.desk.children.values()):
-            await start_actor(self.commons, child, await self.children.get())
+            # Who is being made is started by his maker; who is being closed stays down.
+            if child.made and child.closing is None:
+                await start_actor(self.commons, child, await self.keep_children())
         if self.desk.queue:
             self.stir()
         await trio.lowlevel.checkpoint()
+
+    async def keep_children(self) -> Supervisor:
+        """Return who keeps the agent's children.
+
+        Raises:
+            ActorTerminated: if the agent ends, and so keeps none any more.
+
+        Cancellation: nobody may keep them yet.
+        """
+        supervisor = None if self._ending else await self.children.get()
+        if supervisor is None or self._ending:
+            self.children.ask()
+            await trio.lowlevel.checkpoint()
+            raise ActorTerminated(self.desk.path.text)
+        return supervisor
 
     def stir(self) -> None:
         """Have the driver run what is queued. Not a checkpoint."""
@@ -148,6 +213,7 @@ class Living:
 
     async def end(self) -> None:
         """End the running turn, the children and the commands, in this order of being done."""
+        self._ending = True
         self.children.ask()
         self.desk.interrupt(self.desk.closing or "shutdown")
         await self.desk.busy.wait_value(lambda busy: not busy)

@@ -87,6 +87,13 @@ class Life(Protocol):
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
 
+    async def keep_children(self) -> Supervisor:
+        """Return who keeps its children, if they are not kept yet.
+
+        Raises:
+            ActorTerminated: if it ends.
+        """
+
     def stir(self) -> None:
         """Have it run what is queued. Not a checkpoint."""
 
@@ -113,6 +120,10 @@ class Desk:
     """Its actor's address; None until that is started."""
     life: Life | None = None
     """Its running incarnation; None while there is none."""
+    rising: bool = False
+    """Whether its incarnation has ended so that another can begin."""
+    in_hand: Work | None = None
+    """What was taken from the queue and is not done yet."""
     run: TurnRun | None = None
     """The turn that is running."""
     output_schema: object = None
@@ -127,6 +138,8 @@ class Desk:
     """Its rollout's path, if an earlier process began it."""
     inherited: tuple[Item, ...] = ()
     """What it begins with of its owner's conversation."""
+    made: bool = True
+    """False while it is being spawned: then nobody else starts it."""
     dormant: bool = False
     """Whether it is loaded when there is something to do, not when it starts."""
     fence: str | None = None
@@ -174,7 +187,7 @@ class Desk:
         """Whether the agent, if it ends now, does so only to be brought up again."""
         desk: Desk | None = self
         while desk is not None:
-            if desk.life is not None and desk.life.comes_back:
+            if desk.rising or (desk.life is not None and desk.life.comes_back):
                 return True
             desk = desk.parent
         return False
@@ -189,19 +202,26 @@ class Desk:
         self.queue.insert(0, work)
         self._stir()
 
+    @property
+    def undone(self) -> frozenset[str]:
+        """The turns that run or wait to be run."""
+        works = self.queue if self.in_hand is None else (self.in_hand, *self.queue)
+        return frozenset([work.turn_id for work in works])
+
     def head(self) -> Work | None:
         """The turn to run next; it stays where it is."""
         return self.queue[0] if self.queue else None
 
     def take(self) -> Work:
-        """Take the turn that `head` returned. Not a checkpoint."""
-        return self.queue.pop(0)
+        """Take the turn that `head` returned; `rest` says that it is done. Not a checkpoint."""
+        self.in_hand = self.queue.pop(0)
+        return self.in_hand
 
     def rest(self) -> None:
         """Note that no turn runs any more. Not a checkpoint."""
         if self.ending is not None:
             self.ending.leave(self.thread_id)
-        self.run = self.task_id = self.output_schema = self.ending = None
+        self.in_hand = self.run = self.task_id = self.output_schema = self.ending = None
         self.busy.set(value=bool(self.queue))
 
     def lift_fence(self) -> None:

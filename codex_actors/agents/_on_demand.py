@@ -72,16 +72,18 @@ class OnDemand(Generic[T]):
     async def _open(self) -> None:
         self._opening = opening = trio.Event()
         try:
-            self._value = await self._home.start(self._keep, name=self._name)
+            await self._home.start(self._keep, name=self._name)
         finally:
             self._opening = None
             opening.set()
 
-    async def _keep(self, *, task_status: trio.TaskStatus[T]) -> None:
+    async def _keep(self, *, task_status: trio.TaskStatus[None]) -> None:
         self._leave, self._gone = leave, gone = trio.Event(), trio.Event()
         try:
             async with self._open_it() as value:
-                task_status.started(value)
+                # Here, not by whoever opens: he may be cancelled in the moment it is open.
+                self._value = value
+                task_status.started()
                 await leave.wait()
                 self._value = None
         finally:

@@ -54,7 +54,8 @@ def _dead(commons: Commons, ref: ActorRef[Envelope]) -> Desk | None:
 async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
     for top in dead:
         ending = top.ref.status.get() if top.ref is not None else None
-        crash = ending.crash if isinstance(ending, Exit) else None
+        # One that was closed while it waited to be restarted was closed.
+        crash = ending.crash if isinstance(ending, Exit) and top.closing is None else None
         family = list(top.subtree())
         for desk in family:
             remove_desk(commons, desk)
@@ -65,9 +66,11 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         ids = [desk.thread_id for desk in family]
         await commons.books.settle_agents(ids, _outcome(top, crash))
         # The root's end is the tree's: what was below it is there again when it is resumed.
-        if top.parent is not None:
+        if top.parent is not None and top.root.closing is None:
             await commons.books.leave(ids, "closed" if crash is None else "crashed")
         for desk in reversed(family):
+            desk.queue.clear()
+            desk.rest()  # whoever waits until it is idle waits no longer
             commons.hub.end(desk.thread_id)
             desk.gone.set()
 

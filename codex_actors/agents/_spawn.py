@@ -8,7 +8,7 @@ import attrs
 import trio
 
 from .. import core
-from ..actors import ActorTerminated
+from ..actors import ActorTerminated, SupervisorClosing
 from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
 from ..rollout import time_stamp
 from ._accounts import Account
@@ -37,15 +37,13 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     Cancellation: there is no such agent.
     """
     desk = _reserve(commons, owner, spec)
-    made = False
     try:
         desk.inherited = await _inherited(commons, owner, spec)
         await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
-        life = await _life_of(owner)
-        await start_actor(commons, desk, await life.children.get())
-        made = True
+        await _start(commons, owner, desk)
+        desk.made = True
     finally:
-        if not made:
+        if not desk.made:
             with trio.move_on_after(UNDOING, shield=True):
                 await _undo(commons, desk)
     desk.fence = owner.fence
@@ -126,6 +124,7 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     desk = make_desk(
         commons, owner, path, attrs.evolve(spec, name=path.name, resume=None), settings
     )
+    desk.made = False
     add_desk(commons, desk)
     return desk
 
@@ -169,6 +168,14 @@ async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[It
         return core.fork_items(thread.history.items, spec.fork)
     rollout = await commons.recorder.read(owner.thread_id)
     return core.fork_items(core.replay(rollout.lines).items, spec.fork)
+
+
+async def _start(commons: Commons, owner: Desk, desk: Desk) -> None:
+    life = await _life_of(owner)
+    try:
+        await start_actor(commons, desk, await life.keep_children())
+    except SupervisorClosing as error:
+        raise ActorTerminated(owner.path.text) from error
 
 
 async def _life_of(owner: Desk) -> Life:

@@ -161,7 +161,8 @@ class Thread:
         """Queue an event and its flat forms for the next `settle`. Not a checkpoint."""
         if isinstance(msg, TokensCounted) and msg.info is not None:
             self._count(msg.info, msg.rate_limits)
-        for event in (msg, *self._flat(msg)):
+        flat = self._flat(msg) if isinstance(msg, ItemStarted | ItemCompleted) else ()
+        for event in (msg, *flat):
             if is_kept(event):
                 self.keep(EventLine(event))
             self._unannounced.append(event)

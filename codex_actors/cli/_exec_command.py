@@ -8,14 +8,14 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, final
 
 import attrs
 import trio
 
 from ..agents import check_sandbox
 from ..config import Loaded
-from ..protocol import EventMsg
+from ..protocol import Event, EventMsg
 from ..rollout import find_latest
 from ._config_flags import find_directory, load
 from ._errors import UsageError
@@ -24,10 +24,18 @@ from ._exec_run import Job, run_exec
 from ._human import HumanLog, clean
 from ._local_model import with_local_server
 from ._log import open_log
+from ._log_below import LogBelow
 from ._thread_events import ThreadEvents
 
-_Shower: TypeAlias = tuple[Callable[[EventMsg], None], Callable[[], Awaitable[None]] | None]
-"""Shows an event; keeps what is shown up to date."""
+
+@final
+@attrs.frozen(kw_only=True)
+class _Shower:
+    """Shows events; keeps what is shown up to date."""
+
+    show: Callable[[EventMsg], None]
+    show_below: Callable[[Event], None] | None = None
+    draw: Callable[[], Awaitable[None]] | None = None
 
 
 def exec_command(argv: Sequence[str]) -> int:
@@ -43,15 +51,16 @@ def exec_command(argv: Sequence[str]) -> int:
     check_sandbox(loaded.settings.sandbox_policy)
     _check_repository(options, cwd)
     _check_files(options)
-    show, draw = _shower(options)
+    shower = _shower(options)
     job = Job(
         options=options,
         loaded=loaded,
         prompt=_prompt(options),
         resume=_thread(options, loaded, cwd),
         schema=_schema(options),
-        show=show,
-        draw=draw,
+        show=shower.show,
+        show_below=shower.show_below,
+        draw=shower.draw,
     )
     with open_log(options.log_level, loaded.settings, os.environ):
         status, message = trio.run(run_exec, job)
@@ -158,13 +167,15 @@ def _shower(options: ExecOptions) -> _Shower:
             for line in events.lines(msg):
                 print(json.dumps(line, ensure_ascii=False, separators=(",", ":")), flush=True)
 
-        return show, None
+        return _Shower(show=show)
     if _is_live(options):
         from ._live import LiveView  # it takes a while, and only people wait for it
 
         view = LiveView(sys.stderr)
-        return view.tell, view.run
-    return HumanLog(_log_line, _colored(options)).tell, None
+        return _Shower(show=view.tell, show_below=view.tell_below, draw=view.run)
+    colored = _colored(options)
+    below = LogBelow(_log_line, colored)
+    return _Shower(show=HumanLog(_log_line, colored).tell, show_below=below.tell)
 
 
 def _log_line(line: str) -> None:

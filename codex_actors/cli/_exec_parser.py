@@ -16,6 +16,13 @@ from ._log import LEVELS
 _MISSING: Final = ("fork", "review")
 
 
+_LIMITS: Final = {
+    "agents": "agents that may live at once, the root included",
+    "tokens": "tokens that the agents may use together",
+    "seconds": "seconds that turns may run",
+}
+
+
 @final
 @attrs.frozen(kw_only=True)
 class ExecOptions:
@@ -28,6 +35,8 @@ class ExecOptions:
     resume_last: bool = False
     everywhere: bool = False
     """With ``resume_last``: whichever directory the thread worked in."""
+    unfinished: Literal["restart", "leave"] = "leave"
+    """What becomes of the tasks that the thread's tree left unfinished."""
     config: ConfigFlags = ConfigFlags()
     images: tuple[str, ...] = ()
     skip_git_repo_check: bool = False
@@ -50,12 +59,14 @@ def parse(argv: Sequence[str]) -> ExecOptions:
     options, literal = _split(argv)
     given = run.parse_intermixed_args(options)
     resume, last, prompt = _words(run, given, literal)
+    config = read_config_flags(given)
     return ExecOptions(
         prompt=None if prompt == "-" else prompt,
         resume=resume,
         resume_last=last,
         everywhere=given.all,
-        config=read_config_flags(given),
+        unfinished=given.unfinished or "leave",
+        config=attrs.evolve(config, overrides=(*config.overrides, *_limits(given))),
         images=tuple(path for paths in given.image for path in paths.split(",")),
         skip_git_repo_check=given.skip_git_repo_check,
         ephemeral=given.ephemeral,
@@ -93,6 +104,13 @@ def _add_options(run: argparse.ArgumentParser) -> None:
     )
     add("--last", action="store_true", help="with resume: the newest thread of this directory")
     add("--all", action="store_true", help="with --last: the newest thread of any directory")
+    add(
+        "--unfinished",
+        choices=("restart", "leave"),
+        help="with resume: what becomes of tasks that the tree left unfinished (leave)",
+    )
+    for name, what in _LIMITS.items():
+        add(f"--max-{name}", metavar="N", help=what)
     add("--skip-git-repo-check", action="store_true", help="work outside a git repository, too")
     add("--ephemeral", action="store_true", help="write nothing to the home directory")
     add("--json", "--experimental-json", action="store_true", help="print events as JSON lines")
@@ -100,6 +118,12 @@ def _add_options(run: argparse.ArgumentParser) -> None:
     add("--output-schema", metavar="FILE", help="JSON schema to ask the last message to fit")
     add("--color", choices=("always", "never", "auto"), default="auto", help="colours in the log")
     add("--log-level", choices=LEVELS, help="how much goes to log/codex-actors.log")
+
+
+def _limits(given: argparse.Namespace) -> list[str]:
+    """Return what was said of limits, as ``-c`` has it."""
+    said = {name: getattr(given, f"max_{name}") for name in _LIMITS}
+    return [f"limits.{name}={value}" for name, value in said.items() if value is not None]
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -117,6 +141,8 @@ def _words(
         return _resumed(run, given, [*given.words[1:], *literal])
     if command in _MISSING:
         run.error(f"there is no {command!r} here; if it is the prompt: exec -- {command}")
+    if given.unfinished is not None:
+        run.error("--unfinished goes with resume: exec resume --unfinished restart ID [PROMPT]")
     if given.last or given.all:
         run.error("--last and --all go with resume: exec resume --last [PROMPT]")
     return None, False, _prompt(run, [*given.words, *literal])

@@ -11,9 +11,9 @@ from typing import Final, TextIO, final
 
 import trio
 
-from ..protocol import EventMsg
+from ..protocol import Event, EventMsg
 from ._live_screen import Screen
-from ._view_state import Block, View, finish, merge, step
+from ._view_state import Block, View, finish, merge, step, step_below
 
 PERIOD: Final = 0.1
 """Seconds between two frames."""
@@ -32,6 +32,7 @@ class LiveView:
         self._clock = clock
         self._view = View(since=clock())
         self._waiting: list[EventMsg] = []
+        self._below: list[Event] = []
         self._blocks: deque[Block] = deque()
         # Held in threads only: the last frame waits there for one that was left to itself.
         self._pen = threading.Lock()
@@ -40,6 +41,12 @@ class LiveView:
         """Take an event; it is seen with the next frame. Never waits for the terminal."""
         self._waiting.append(msg)
         if len(self._waiting) >= MOST_WAITING:
+            self._work_in()
+
+    def tell_below(self, event: Event) -> None:
+        """Take an event of an agent below the one that is shown."""
+        self._below.append(event)
+        if len(self._below) >= MOST_WAITING:
             self._work_in()
 
     async def run(self) -> None:
@@ -83,3 +90,7 @@ class LiveView:
             self._view, blocks = step(self._view, msg, now)
             self._blocks += blocks
         self._waiting.clear()
+        for event in self._below:
+            self._view, blocks = step_below(self._view, event, now)
+            self._blocks += blocks
+        self._below.clear()

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ..protocol import (
     AddFile,
+    AgentPath,
     CommandItem,
     DeleteFile,
     FileChange,
@@ -24,6 +25,7 @@ from ..protocol import (
 from ._human import MARKS, asked, clean, excerpt, failure, shorten, split_lines
 from ._live_markdown import markdown
 from ._thread_events import kind_of
+from ._view_agents import Agents, Below, shown, word
 from ._view_state import (
     Asked,
     Block,
@@ -33,6 +35,7 @@ from ._view_state import (
     Patched,
     Planned,
     Ran,
+    Reported,
     Running,
     Said,
     Stopped,
@@ -109,6 +112,8 @@ def _finished(block: Block) -> Lines:
             return [_line(("✓ ", "green"), (f"looked at {path}", ""))]
         case Note(kind, text):
             return _note(kind, text)
+        case Reported(path, text):
+            return [_line(("● ", "green"), (f"{path}: ", "bold"), (headline(text), ""))]
         case Summary(usage, duration_ms):
             took = "" if duration_ms is None else f" in {seconds(duration_ms / 1000)}"
             return [_line((f"{tokens(spent(usage))} tokens{took}", "dim"))]
@@ -132,7 +137,7 @@ def _note(kind: str, text: str) -> Lines:
 
 def spaced(above: Block | None, below: Block) -> bool:
     """Tell whether there is an empty line between two blocks: tools' lines stand together."""
-    close = (Ran, Stopped, Patched, Looked, Note)
+    close = (Ran, Stopped, Patched, Looked, Note, Reported)
     return above is not None and not (isinstance(above, close) and isinstance(below, close))
 
 
@@ -193,6 +198,43 @@ def _pieces(view: View, now: float, width: int) -> Iterator[RenderableType]:
     if view.plan:
         yield Text()
         yield from _finished(Planned(view.plan))
+    if view.agents:
+        yield Text()
+        yield from _agents(view.agents, now, width)
+
+
+def _agents(agents: Agents, now: float, width: int) -> Iterator[Text]:
+    """Yield a line for each agent below, set in as deep as it is."""
+    kept = shown(agents)
+    for below in kept:
+        yield _agent(below, now, width)
+    if len(agents) > len(kept):
+        yield _line((f"  and {len(agents) - len(kept)} more agents", "dim"))
+
+
+def _agent(below: Below, now: float, width: int) -> Text:
+    path = AgentPath(below.path)
+    working = below.status == "running"
+    mark, style = (
+        (_spinner(now), "cyan") if working else _AGENT_MARKS.get(word(below.status), ("·", "dim"))
+    )
+    took = f"  {elapsed(now - below.since)}" if working else ""
+    used = f"  {tokens(below.tokens)} tokens" if below.tokens else ""
+    head = f"{'  ' * max(path.depth - 1, 0)}"
+    what = Text(clean(headline(below.doing)), style="dim", overflow="ellipsis", no_wrap=True)
+    name = f"{path.name} "
+    room = width - len(head) - 2 - len(name) - len(took) - len(used)
+    what.truncate(max(room, 1), overflow="ellipsis")
+    return Text.assemble(
+        head, (f"{mark} ", style), (name, ""), what, (took + used, "dim"), no_wrap=True
+    )
+
+
+_AGENT_MARKS: Final = {
+    "done": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "interrupted": ("■", "yellow"),
+}
 
 
 def _growing(text: str, style: str = "none") -> RenderableType:

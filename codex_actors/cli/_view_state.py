@@ -19,6 +19,7 @@ from ..protocol import (
     CommandItem,
     CommandOutput,
     ErrorOccurred,
+    Event,
     EventMsg,
     FileChangeItem,
     ImageViewItem,
@@ -44,6 +45,7 @@ from ..protocol import (
     UserMessageItem,
     WarningRaised,
 )
+from ._view_agents import Agents, hear, near
 from ._view_paragraphs import cut
 
 TAIL_BYTES: Final = 4096
@@ -131,8 +133,28 @@ class Summary:
     duration_ms: int | None
 
 
+@final
+@attrs.frozen
+class Reported:
+    """What an agent below said at the end of a turn."""
+
+    path: str
+    text: str
+
+
 Block: TypeAlias = (
-    Header | Asked | Said | Thought | Ran | Stopped | Patched | Planned | Looked | Note | Summary
+    Header
+    | Asked
+    | Said
+    | Thought
+    | Ran
+    | Stopped
+    | Patched
+    | Planned
+    | Looked
+    | Note
+    | Summary
+    | Reported
 )
 
 
@@ -173,6 +195,8 @@ class View:
     window: int | None = None
     """Tokens that fit into it."""
     limits: RateLimits | None = None
+    agents: Agents = attrs.field(factory=dict)
+    """The agents below the one that is shown."""
 
 
 Step: TypeAlias = tuple[View, tuple[Block, ...]]
@@ -205,6 +229,23 @@ def step(view: View, msg: EventMsg, now: float) -> Step:
             return attrs.evolve(view, plan=plan), ()
         case _:
             return _heard(attrs.evolve(view, retry=None), msg, now)
+
+
+def step_below(view: View, event: Event, now: float) -> Step:
+    """Return the view after an event of an agent below, and the blocks that it finished."""
+    view = attrs.evolve(view, agents=hear(view.agents, event, now))
+    name = near(event.path)
+    match event.msg:
+        case TurnCompleted(last_agent_message=str(text)) if text.strip():
+            return view, (Reported(name, text),)
+        case WarningRaised(message):
+            return view, (Note("warning", f"{name}: {message}"),)
+        case ErrorOccurred(message):
+            return view, (Note("error", f"{name}: {message}"),)
+        case TurnAborted(interrupted_by=by):
+            return view, (Note("interrupted", f"{by or 'user'}: {name}"),)
+        case _:
+            return view, ()
 
 
 def _heard(view: View, msg: EventMsg, now: float) -> Step:

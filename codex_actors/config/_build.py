@@ -16,6 +16,7 @@ from ._catalogue import (
 )
 from ._environment import build_environment, read_environment_policy
 from ._guides import read_guide_rules
+from ._limits import read_capacity, read_deadlines, read_limits
 from ._notify import read_notify
 from ._permissions import read_approval_policy, read_sandbox_policy
 from ._prompt_history import read_prompt_history
@@ -51,6 +52,9 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
         tool_output_token_limit=root.integer("tool_output_token_limit"),
         show_raw_agent_reasoning=root.boolean("show_raw_agent_reasoning") or False,
         environment=build_environment(read_environment_policy(root), environ),
+        limits=read_limits(root),
+        capacity=read_capacity(root),
+        deadlines=read_deadlines(root),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from ._errors import SettingsError, find_nearest, list_choices
 from ._features import ELSEWHERE, FEATURES
+from ._limits import CAPACITY, DEADLINES, LIMITS
 from ._table import Table
 
 
@@ -18,7 +19,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _USED = _words("""
-    approval_policy developer_instructions features history model model_auto_compact_token_limit
+    approval_policy capacity deadlines developer_instructions features history limits model
+    model_auto_compact_token_limit
     model_context_window model_instructions_file model_provider model_providers
     model_reasoning_effort model_reasoning_summary model_verbosity models openai_base_url
     notify oss_provider profile project_doc_fallback_filenames project_doc_max_bytes
@@ -74,7 +76,10 @@ _MODEL = _words("""
 """)
 
 _TABLES: Mapping[str, Collection[str]] = {
+    "capacity": CAPACITY,
+    "deadlines": DEADLINES,
     "history": ("persistence", "max_bytes"),
+    "limits": LIMITS,
     "sandbox_workspace_write": (
         _words("writable_roots network_access exclude_tmpdir_env_var exclude_slash_tmp")
     ),

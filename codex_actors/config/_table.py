@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, final
@@ -39,6 +40,16 @@ class Table:
         if value is not None and value < at_least:
             raise self.wrong(key, f"an integer of at least {at_least}")
         return value
+
+    def seconds(self, key: str) -> float | None:
+        """A time, longer than nothing."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 < value < math.inf:
+            raise self.wrong(key, "a number of seconds above 0")
+        return float(value)
 
     def strings(self, key: str) -> tuple[str, ...] | None:
         values = self._typed(key, list, "an array of strings")

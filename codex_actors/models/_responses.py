@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import TYPE_CHECKING, Final, final
 from urllib.parse import urlencode, urlsplit
 
@@ -14,8 +15,8 @@ import trio
 from ..protocol import ModelEvent, Provider
 from ._bodies import Bodies
 from ._client import Prompt
-from ._errors import BadProvider, ConnectionFailed, ModelProtocolError
-from ._failures import Refusal, error_from_answer, excerpt
+from ._errors import BadProvider, ConnectionFailed, ModelError, ModelProtocolError
+from ._failures import Refusal, error_from_answer, excerpt, request_id_of
 from ._headers import events_of_headers, find_key, request_headers
 from ._stream import ResponseChannel
 from ._transport import Answer, HttpTransport, without_secrets
@@ -80,8 +81,7 @@ class ResponsesClient(trio.abc.AsyncResource):
         """Return how many streams each of the HTTP clients has open."""
         return self._http.statistics()
 
-    @asynccontextmanager
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[ResponseChannel, None]:
+    def stream(self, prompt: Prompt) -> AbstractAsyncContextManager[ResponseChannel]:
         """Send ``prompt``; hand out the response's events as they come in.
 
         Raises:
@@ -90,16 +90,17 @@ class ResponsesClient(trio.abc.AsyncResource):
         Cancellation:
             Closes the connection at once, as does leaving the ``async with`` early.
         """
+        return _Response(self._open, prompt)
+
+    async def _open(self, prompt: Prompt) -> ResponseChannel:
         answer = await self._ask(prompt)
         try:
-            await _check(answer)
-            channel = self._channel(answer)
-            try:
-                yield channel
-            finally:
-                await channel.aclose()
-        finally:
+            if not _is_stream(answer):
+                raise await _refused(answer)
+            return self._channel(answer)
+        except BaseException:
             await answer.aclose()
+            raise
 
     async def _ask(self, prompt: Prompt) -> Answer:
         key = self._key or find_key(self._provider, self._environment)
@@ -119,7 +120,7 @@ class ResponsesClient(trio.abc.AsyncResource):
             answer,
             first=first,
             server_model=answer.headers.get("openai-model"),
-            request_id=_refusal(answer, b"").request_id,
+            request_id=request_id_of(answer.headers),
             idle_timeout=self._provider.stream_idle_timeout,
         )
 
@@ -130,7 +131,7 @@ def _log_answer(prompt: Prompt, answer: Answer, seconds: float) -> None:
         prompt.model,
         answer.status,
         seconds,
-        _refusal(answer, b"").request_id or "unknown",
+        request_id_of(answer.headers) or "unknown",
         extra={"thread_id": prompt.thread_id, "turn_id": prompt.turn_id},
     )
 
@@ -153,22 +154,52 @@ def _is_address(url: str) -> bool:
         return False
 
 
-async def _check(answer: Answer) -> None:
-    """Raise what an answer stands for that is no stream of events."""
-    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if 200 <= answer.status < 300 and kind not in {"text/html", "application/json"}:
-        return
+def _is_stream(answer: Answer) -> bool:
+    kind = _kind_of(answer)
+    return 200 <= answer.status < 300 and kind not in {"text/html", "application/json"}
+
+
+def _kind_of(answer: Answer) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _refused(answer: Answer) -> ModelError:
+    """Return what an answer stands for that is no stream of events."""
     body = b""
     with trio.move_on_after(_ERROR_BODY_SECONDS):
         body = await answer.read(_ERROR_BODY_BYTES)
     refusal = _refusal(answer, body)
     if answer.status < 200 or answer.status >= 300:
-        raise error_from_answer(refusal)
-    raise ModelProtocolError(
-        f"{answer.url!r} answered with {kind!r} instead of an event stream: {excerpt(body)}",
+        return error_from_answer(refusal)
+    return ModelProtocolError(
+        f"{answer.url!r} answered with {_kind_of(answer)!r} instead of an event stream:"
+        f" {excerpt(body)}",
         status=answer.status,
         request_id=refusal.request_id,
     )
+
+
+@final
+class _Response(AbstractAsyncContextManager[ResponseChannel]):
+    """One request while its answer is read. By hand: a generator costs more than it says."""
+
+    def __init__(
+        self, open_channel: Callable[[Prompt], Awaitable[ResponseChannel]], prompt: Prompt
+    ) -> None:
+        self._open_channel = open_channel
+        self._prompt = prompt
+
+    async def __aenter__(self) -> ResponseChannel:
+        self._channel = await self._open_channel(self._prompt)
+        return self._channel
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._channel.release()
 
 
 def _refusal(answer: Answer, body: bytes) -> Refusal:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import final
 
 import trio
@@ -42,34 +43,54 @@ class RetryingClient:
         self._retry = retry
         self._jitter = jitter or _draw_jitter
 
-    @asynccontextmanager
-    async def stream(
+    def stream(
         self, prompt: Prompt
-    ) -> AsyncGenerator[trio.abc.ReceiveChannel[ModelEvent], None]:
+    ) -> AbstractAsyncContextManager[trio.abc.ReceiveChannel[ModelEvent]]:
         """Ask the inner client, again and again if need be.
 
         Raises:
             ModelError: what the last request failed with.
         """
-        async with AsyncExitStack() as stack:
-            yield await self._enter(stack, prompt)
+        return _Attempts(self._inner, prompt, self._retry, self._jitter)
 
-    async def _enter(
-        self, stack: AsyncExitStack, prompt: Prompt
-    ) -> trio.abc.ReceiveChannel[ModelEvent]:
-        retry = self._retry
+
+@final
+class _Attempts(AbstractAsyncContextManager[trio.abc.ReceiveChannel[ModelEvent]]):
+    """The inner client's streams, one after another until one begins.
+
+    By hand, since a generator and an exit stack around each request cost more than they say.
+    """
+
+    def __init__(
+        self, inner: ModelClient, prompt: Prompt, retry: Retry, jitter: Callable[[], float]
+    ) -> None:
+        self._inner = inner
+        self._prompt = prompt
+        self._retry = retry
+        self._jitter = jitter
+
+    async def __aenter__(self) -> trio.abc.ReceiveChannel[ModelEvent]:
         while True:
+            self._stream = self._inner.stream(self._prompt)
             try:
-                return await stack.enter_async_context(self._inner.stream(prompt))
+                return await self._stream.__aenter__()
             except ModelError as error:
                 if not may_repeat(error):
                     raise
-                wait = retry.after(error.retry_after, self._jitter())
+                wait = self._retry.after(error.retry_after, self._jitter())
                 if wait is None:
                     raise
-                _log_failure(prompt, error, wait[0])
-            delay, retry = wait
+                _log_failure(self._prompt, error, wait[0])
+            delay, self._retry = wait
             await trio.sleep(delay)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._stream.__aexit__(kind, error, traceback)
 
 
 def _log_failure(prompt: Prompt, error: ModelError, delay: float) -> None:

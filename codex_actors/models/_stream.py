@@ -89,15 +89,19 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
 
     async def aclose(self) -> None:
         """Let go of the connection: kept for the next request when the response was completed."""
+        await self.release()
+        await trio.lowlevel.checkpoint()
+
+    async def release(self) -> None:
+        """Do as `aclose`, without a checkpoint when there is nothing to wait for."""
         if self._open:
             self._open = False
             self._ready.clear()
             try:
-                if self._reader.over:
+                if self._reader.over and not self._answer.ended:
                     await self._answer.drain()
             finally:
                 await self._answer.aclose()
-        await trio.lowlevel.checkpoint()
 
     async def _fill(self) -> None:
         if self._reading:
@@ -110,7 +114,10 @@ class ResponseChannel(trio.abc.ReceiveChannel[ModelEvent]):
             self._reading = False
 
     async def _read(self) -> None:
-        if not self._open or self._error is not None or self._reader.over:
+        if self._reader.over and self._open:
+            # No checkpoint: whoever has the last event in hand is to be done with it.
+            self._finish()
+        if not self._open or self._error is not None:
             await trio.lowlevel.checkpoint()
             self._finish()
         try:

@@ -1,8 +1,8 @@
-"""The HTTP door: the only module that knows which HTTP library is used.
+"""The HTTP door: one server, as the rest of the package asks it for things.
 
-Clients are sharded, because the cost of a connection pool grows with the square of its open
-connections: 4,000 streams open in 14 s on one httpx client and in 6 s on forty. All share one
-SSL context, which costs 20 ms to make.
+Lines are sharded, because the cost of a library's connection pool grows with the square of its
+open connections: 4,000 streams open in 14 s on one httpx client and in 6 s on forty. All share
+one SSL context, which costs 20 ms to make.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from __future__ import annotations
 import ssl
 import zlib
 from base64 import b64encode
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import unquote, urlsplit
@@ -22,7 +20,10 @@ import attrs
 import trio
 
 from ._certificates import explain_refusal, make_ssl_context
+from ._direct_line import CONNECT, KEEP_ALIVE, DirectLine, address_of
 from ._errors import BadProvider, ConnectionFailed, StreamDisconnected
+from ._library_line import LibraryLine, load_http
+from ._line import Line, LineBroke, LineSilent, NoSuchLine, Reply
 from ._proxies import find_proxy
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ if TYPE_CHECKING:
 
 STREAMS_PER_CLIENT: Final = 100
 """Measured: below it a pool costs less than the request, above it more."""
-_KEEP_ALIVE: Final = 90.0
-"""Seconds that an idle connection is kept: tools run between two requests of a turn."""
-_CONNECT: Final = 30.0
-"""Seconds for a connection to be made, TLS included."""
 _DRAIN: Final = 0.1
 """Seconds that a read response gets to end its body, so that its connection can be used again."""
 _ZLIB: Final = frozenset({"gzip", "x-gzip", "deflate"})
@@ -41,21 +38,10 @@ _ZLIB: Final = frozenset({"gzip", "x-gzip", "deflate"})
 _ANY_HEADER: Final = 32 + zlib.MAX_WBITS
 
 
-def load_http(*, newest: bool) -> Any:
-    """Import httpx, or the newest of its line that is installed.
-
-    Late, since importing takes 100 ms, and as `Any`, since one of the two may be missing; they
-    have one interface.
-    """
-    found = find_spec("httpx2") if newest else None
-    # A folder that happens to have the name has no origin.
-    return import_module("httpx2" if found is not None and found.origin else "httpx")
-
-
 @final
 @attrs.define(eq=False)
 class _Shard:
-    transport: httpx.AsyncBaseTransport
+    line: Line
     streams: int = 0
 
 
@@ -88,9 +74,7 @@ class HttpTransport(trio.abc.AsyncResource):
         self._authorization = _authorization_of(url)
         self._http: Any = load_http(newest=inner is None)
         self._inner = inner
-        timeout = self._http.Timeout(None, connect=_CONNECT, read=idle_timeout)
-        self._extensions = {"timeout": timeout.as_dict()}
-        self._parsed: httpx.URL | None = None
+        self._idle_timeout = idle_timeout
         self._named_proxy = None if inner is not None else find_proxy(url, environment)
         self._proxy = self._make_proxy()
         self._ssl = self._make_ssl_context(environment)
@@ -117,17 +101,17 @@ class HttpTransport(trio.abc.AsyncResource):
         shard = self._shard()
         shard.streams += 1
         try:
-            response = await self._send(shard.transport, headers, body)
+            reply = await self._send(shard.line, headers, body)
         except BaseException:
             shard.streams -= 1
             raise
-        return Answer(response, self._http, shard, self._shown)
+        return Answer(reply, shard, self._shown)
 
     async def aclose(self) -> None:
         """Close all connections, those of running streams included."""
         shards, self._shards = self._shards, []
         for shard in shards:
-            await shard.transport.aclose()
+            await shard.line.aclose()
         await trio.lowlevel.checkpoint()
 
     def statistics(self) -> tuple[int, ...]:
@@ -135,18 +119,13 @@ class HttpTransport(trio.abc.AsyncResource):
         return tuple(shard.streams for shard in self._shards)
 
     async def _send(
-        self,
-        transport: httpx.AsyncBaseTransport,
-        headers: Mapping[str, str],
-        body: Sequence[bytes] | None,
-    ) -> httpx.Response:
+        self, line: Line, headers: Mapping[str, str], body: Sequence[bytes] | None
+    ) -> Reply:
         try:
-            return await transport.handle_async_request(self._request(headers, body))
-        except (self._http.InvalidURL, self._http.UnsupportedProtocol) as error:
-            raise BadProvider(
-                f"no request can be sent to {self._shown!r}: {_why(error)}"
-            ) from error
-        except self._http.TransportError as error:
+            return await line.send({**headers, **self._authorization}, body)
+        except NoSuchLine as error:
+            raise self._no_address(error) from error
+        except LineBroke as error:
             proxy = self._named_proxy
             way = f" through the proxy of {proxy.variable}" if proxy else ""
             message = f"no answer from {self._shown!r}{way}: {_why(error)}"
@@ -154,37 +133,32 @@ class HttpTransport(trio.abc.AsyncResource):
             kind = ConnectionFailed if _refusal_in(error) is None else BadProvider
             raise kind(message) from error
 
-    def _request(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> httpx.Request:
-        if self._parsed is None:
-            self._parsed = self._http.URL(self._url)
-        content: bytes | _Pieces | None = None
-        if body is not None:
-            headers = {**headers, "content-length": str(sum(map(len, body)))}
-            content = body[0] if len(body) == 1 else _Pieces(body)
-        request: httpx.Request = self._http.Request(
-            "POST" if body is not None else "GET",
-            self._parsed,
-            headers={"connection": "keep-alive", **headers, **self._authorization},
-            content=content,
-            extensions=dict(self._extensions),
-        )
-        return request
+    def _no_address(self, error: Exception) -> BadProvider:
+        return BadProvider(f"no request can be sent to {self._shown!r}: {_why(error)}")
 
     def _shard(self) -> _Shard:
         for shard in self._shards:
             if shard.streams < STREAMS_PER_CLIENT:
                 return shard
-        self._shards.append(_Shard(self._inner or self._make_transport()))
+        self._shards.append(_Shard(self._make_line()))
         return self._shards[-1]
 
-    def _make_transport(self) -> httpx.AsyncBaseTransport:
-        """Make what an `httpx.AsyncClient` sends with.
+    def _make_line(self) -> Line:
+        http, url = self._http, self._url
+        straight = self._inner is None and self._proxy is None
+        if straight and urlsplit(url).scheme in {"http", "https"}:
+            try:
+                parsed = http.URL(url)
+            except http.InvalidURL as error:
+                raise self._no_address(error) from error
+            return DirectLine(address_of(parsed, self._ssl), idle_timeout=self._idle_timeout)
+        transport = self._inner or self._make_transport()
+        timeout = http.Timeout(None, connect=CONNECT, read=self._idle_timeout)
+        return LibraryLine(http, transport, url, timeout)
 
-        The client itself looks for redirects and cookies, which are for browsers, and that costs
-        as much as sending.
-        """
+    def _make_transport(self) -> httpx.AsyncBaseTransport:
         limits = self._http.Limits(
-            max_keepalive_connections=STREAMS_PER_CLIENT, keepalive_expiry=_KEEP_ALIVE
+            max_keepalive_connections=STREAMS_PER_CLIENT, keepalive_expiry=KEEP_ALIVE
         )
         transport: httpx.AsyncBaseTransport = self._http.AsyncHTTPTransport(
             verify=self._ssl, limits=limits, proxy=self._proxy
@@ -227,20 +201,21 @@ class HttpTransport(trio.abc.AsyncResource):
 class Answer:
     """One answer whose body is still coming in."""
 
-    def __init__(self, response: httpx.Response, http: Any, shard: _Shard, url: str) -> None:
-        self.status = response.status_code
-        self.headers = _headers(response.headers)
+    def __init__(self, reply: Reply, shard: _Shard, url: str) -> None:
+        self.status = reply.status
+        self.headers = reply.headers
         self.url = url
         """Without its query and its user, which may hold a key."""
-        self._response = response
-        self._http = http
+        self._reply = reply
         self._shard = shard
         self._open = True
-        self._ended = False
-        here = response.is_stream_consumed  # a mock may bring its whole body, unpacked
-        self._pieces = response.aiter_bytes() if here else response.aiter_raw()
-        packed = self.headers.get("content-encoding", "").lower() in _ZLIB and not here
+        packed = self.headers.get("content-encoding", "").lower() in _ZLIB and not reply.unpacked
         self._unpacker = zlib.decompressobj(wbits=_ANY_HEADER) if packed else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether all of the body is known to have come."""
+        return self._reply.ended
 
     async def receive_some(self) -> bytes | None:
         """Return the next piece of the body; None at its end.
@@ -252,14 +227,13 @@ class Answer:
             Closes the connection: the next call returns None.
         """
         try:
-            piece = await anext(self._pieces)
-            return piece if self._unpacker is None else self._unpacker.decompress(piece)
-        except StopAsyncIteration:
-            self._ended = True
-            return None
-        except self._http.ReadTimeout as error:
+            piece = await self._reply.receive_some()
+            if piece is None or self._unpacker is None:
+                return piece
+            return self._unpacker.decompress(piece)
+        except LineSilent as error:
             raise StreamDisconnected(f"the stream from {self.url!r} fell silent") from error
-        except (self._http.TransportError, zlib.error) as error:
+        except (LineBroke, zlib.error) as error:
             raise StreamDisconnected(
                 f"the stream from {self.url!r} broke: {_why(error)}"
             ) from error
@@ -285,39 +259,7 @@ class Answer:
             return
         self._open = False
         self._shard.streams -= 1
-        try:
-            await self._response.aclose()
-        finally:
-            if not self._ended:
-                await self._unwind()
-
-    async def _unwind(self) -> None:
-        """Run the library's nested generators to their end; Trio warns of those left half-way.
-
-        The connection is closed or given back, so there is nothing to wait for.
-        """
-        broken = self._http.TransportError, self._http.StreamError
-        with trio.move_on_after(_DRAIN, shield=True), suppress(*broken):
-            async for _ in self._pieces:
-                await trio.lowlevel.checkpoint()
-
-
-@final
-@attrs.frozen
-class _Pieces:
-    pieces: Sequence[bytes]
-
-    async def __aiter__(self) -> AsyncGenerator[bytes, None]:
-        for piece in self.pieces:
-            yield piece
-
-
-def _headers(headers: httpx.Headers) -> dict[str, str]:
-    encoding, found = headers.encoding, dict[str, str]()
-    for raw_name, raw_value in headers.raw:
-        name, value = raw_name.decode(encoding).lower(), raw_value.decode(encoding)
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+        await self._reply.aclose()
 
 
 def without_secrets(url: str) -> str:
@@ -339,8 +281,10 @@ def _trusting_nobody() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _why(error: Exception) -> str:
-    """Return one line about an error of the HTTP library, which may have no text at all."""
+def _why(error: BaseException) -> str:
+    """Return one line about what broke a line; libraries' errors may have no text at all."""
+    if isinstance(error, LineBroke | NoSuchLine) and error.__cause__ is not None:
+        error = error.__cause__
     refusal = _refusal_in(error)
     if refusal is not None:
         return explain_refusal(refusal)
@@ -348,7 +292,7 @@ def _why(error: Exception) -> str:
     return next(filter(None, texts), type(error).__name__)
 
 
-def _refusal_in(error: Exception) -> ssl.SSLCertVerificationError | None:
+def _refusal_in(error: BaseException) -> ssl.SSLCertVerificationError | None:
     kind = ssl.SSLCertVerificationError
     return next((cause for cause in _causes(error) if isinstance(cause, kind)), None)
 

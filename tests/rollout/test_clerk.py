@@ -145,6 +145,23 @@ async def test_in_a_hurry_a_batch_is_left_to_itself(
     assert "a is done" not in log
 
 
+async def test_what_was_left_to_itself_is_not_taken_for_what_came_after() -> None:
+    async with open_clerk() as clerk:
+        a, b, log = two_writers(clerk)
+        a.waiting = True
+        clerk.hurry()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(clerk.commit)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        b.waiting = True
+        a.gate.set()
+        b.gate.set()
+        await clerk.commit()
+
+    assert ["a works", "b works", "b is done"] == log
+
+
 async def test_a_crash_in_the_thread_comes_out_where_it_was_asked_for() -> None:
     async with open_clerk() as clerk:
         a, b, log = two_writers(clerk)
@@ -153,13 +170,27 @@ async def test_a_crash_in_the_thread_comes_out_where_it_was_asked_for() -> None:
         a.waiting = a.fails = b.waiting = True
         with pytest.raises(KeyError):
             await clerk.commit()
-        b.waiting = True
-        await clerk.commit()
 
         assert ["a works", "b works", "b is done"] == log
         assert 3 == await clerk.run(lambda: 3)
         with pytest.raises(ZeroDivisionError):
             await clerk.run(lambda: 1 // 0)
+
+
+async def test_what_else_there_is_to_do_is_done_between_batches() -> None:
+    async with open_clerk() as clerk, trio.open_nursery() as nursery:
+        a, _, log = two_writers(clerk)
+        a.waiting = True
+        nursery.start_soon(clerk.commit)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(clerk.run, lambda: log.append("read"))
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await clerk.run(lambda: log.append("never"))
+        a.gate.set()
+
+    assert scope.cancelled_caught
+    assert ["a works", "a is done", "read"] == log
 
 
 async def test_the_thread_ends_with_the_clerk() -> None:
