@@ -4,53 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
 import pytest
 
 from codex_actors.agents import AgentServices, open_agents
-from codex_actors.protocol import RolloutPayload, ThreadId
-from codex_actors.rollout import FlushReport, MemoryRecorder, Recorder, RecorderStatistics, Rollout
 
+from .breaking import Breaking
 from .support import remember, settings, toolbox
-
-
-@attrs.define(eq=False)
-class Broken:
-    """A recorder with a bug."""
-
-    inner: Recorder = attrs.field(factory=MemoryRecorder)
-    bugs: int = 1
-
-    @property
-    def report(self) -> FlushReport:
-        return self.inner.report
-
-    def append(self, thread_id: ThreadId, payload: RolloutPayload) -> None:
-        if self.bugs:
-            self.bugs -= 1
-            raise RuntimeError("boom")
-        self.inner.append(thread_id, payload)
-
-    def adopt(self, thread_id: ThreadId, path: str, *, next_ordinal: int | None = None) -> None:
-        self.inner.adopt(thread_id, path, next_ordinal=next_ordinal)
-
-    def path(self, thread_id: ThreadId) -> str | None:
-        return self.inner.path(thread_id)
-
-    def statistics(self) -> RecorderStatistics:
-        return self.inner.statistics()
-
-    async def flush(self, *, sync: bool = False) -> FlushReport:
-        return await self.inner.flush(sync=sync)
-
-    async def read(self, thread_id: ThreadId) -> Rollout:
-        return await self.inner.read(thread_id)
 
 
 async def test_a_start_that_runs_into_a_bug_raises_it_and_can_be_tried_again(
     tmp_path: Path,
 ) -> None:
-    services = AgentServices(model=remember(), toolbox=toolbox, recorder=Broken())
+    recorder = Breaking(append_breaks=lambda _: True)
+    services = AgentServices(model=remember(), toolbox=toolbox, recorder=recorder)
     async with open_agents(settings(tmp_path), services=services) as tree:
         with pytest.raises(RuntimeError, match="boom"):
             await tree.spawn()
