@@ -215,8 +215,9 @@ class Driver:
         desk, done = self.desk, False
         try:
             await self._note_delivered(thread, work.turn_id)
-            if run is None or outcome_of(run.turn) in (BROKEN_OFF, TaskInterrupted("restart")):
-                await self._leave_open(work)
+            restarts = run is not None and outcome_of(run.turn) == TaskInterrupted("restart")
+            if run is None or not run.finished or restarts:
+                await self._leave_open(work, None if run is None else run.interrupted_by)
             done = True
         finally:
             if run is not None:
@@ -233,12 +234,17 @@ class Driver:
             with trio.move_on_after(SETTLING, shield=True):
                 await self.commons.books.note_delivered(self.desk, delivered, turn_id)
 
-    async def _leave_open(self, work: Work) -> None:
-        """Have a task whose agent crashed, or was brought down, be run again once."""
+    async def _leave_open(self, work: Work, by: str | None) -> None:
+        """Have a task whose agent crashed, or was brought down, be run again once.
+
+        Args:
+            work: The task's turn.
+            by: Who had interrupted it: then it is not.
+        """
         if work.task_id is None:
             return
-        if work.again:
-            await self._settle(work, CRASHED_TWICE)
+        if work.again or by is not None:
+            await self._settle(work, CRASHED_TWICE if by is None else TaskInterrupted(by))
             return
         new_id = self.commons.services.new_id()
         submission = work.submission or work.turn_id

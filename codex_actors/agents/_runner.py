@@ -68,7 +68,10 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
-        self._finished = False
+        self.interrupted_by: str | None = None
+        """Who has asked for its end."""
+        self.finished = False
+        """Whether its end is written down, and told."""
 
     @property
     def stopping(self) -> bool:
@@ -93,6 +96,11 @@ class TurnRun:
     def post(self, what: TurnInput | EventMsg) -> None:
         """Give the turn an input, or an event to announce in its order. Not a checkpoint."""
         self._send.send_nowait(what)
+
+    def interrupt(self, by: str) -> None:
+        """Have the turn end. Not a checkpoint."""
+        self.interrupted_by = self.interrupted_by or by
+        self.post(core.Interrupted(by))
 
     async def run(
         self,
@@ -142,7 +150,7 @@ class TurnRun:
             await self._loop(workers, effects)
         finally:
             # A crash is no end: the agent's next incarnation says what became of the turn.
-            if not self._finished and trio.current_effective_deadline() == -math.inf:
+            if not self.finished and trio.current_effective_deadline() == -math.inf:
                 with trio.move_on_after(CLEAN_UP, shield=True):
                     self.post(core.Interrupted(self._stopped_by()))
                     await self._loop(workers, ())
@@ -152,7 +160,7 @@ class TurnRun:
             self._carry_out_all(effects, workers)
             if self.turn.is_over:
                 await self._finish()
-                self._finished = True
+                self.finished = True
                 return
             await self._thread.settle()
             self._start_later()
