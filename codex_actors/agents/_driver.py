@@ -241,8 +241,9 @@ class Driver:
         if work.task_id is None:
             return
         ending = None if run is None else _stopped(run.turn, work.seconds)
-        if ending is None and self.desk.fence is not None:
-            ending = TaskInterrupted(self.desk.fence)
+        by = self.desk.fence if run is None else run.interrupted_by or self.desk.fence
+        if ending is None and by is not None:
+            ending = TaskInterrupted(by)
         if ending is None and work.again:
             ending = CRASHED_TWICE
         if ending is not None:
