@@ -12,12 +12,12 @@ import trio
 
 from ._child import Child, ChildSpec, CloseReport, refuse
 from ._errors import (
-    ActorError,
     ActorTerminated,
     BufferTooSmall,
     NameTaken,
     NeverStarted,
     NotAChild,
+    OwnEnd,
     RestartLimitExceeded,
     SupervisorClosing,
 )
@@ -29,11 +29,6 @@ M = TypeVar("M")
 
 HEADROOM = 0.9
 """The part of its own remaining time that a supervisor gives its children to stop."""
-
-_OWN_END = (
-    "actor {!r} cannot wait for its own end; return from its behavior, or let a task outside of"
-    " it call stop"
-)
 
 
 @final
@@ -113,7 +108,7 @@ class Supervisor:
         ends at once, and its unread messages with it.
 
         Raises:
-            ActorError: if the caller is in the child itself, or in what the child has
+            OwnEnd: if the caller is in the child itself, or in what the child has
                 started, and so would wait for its own end.
             NotAChild: if the actor was not started by this supervisor.
 
@@ -123,7 +118,7 @@ class Supervisor:
         child = self._children.get(ref._cell.path.rpartition("/")[2])
         if child is not None and child.cell is ref._cell:
             if _is_inside(child):
-                raise ActorError(_OWN_END.format(ref.path))
+                raise OwnEnd(ref.path)
             child.ask(trio.current_time() + child.spec.grace)
             await ref.wait_terminated()
             assert child.report is not None

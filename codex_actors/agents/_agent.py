@@ -11,7 +11,8 @@ agent that only waits costs little.
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+import logging
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import final
 
 import trio
@@ -27,19 +28,36 @@ from ..actors import (
 )
 from ..protocol import Event, ShutdownCompleted
 from ._commons import Commons
+from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._driver import Driver
+from ._errors import NoRoom
 from ._load import load_thread
 from ._on_demand import OnDemand
 from ._reader import Reader
 from ._thread import Thread
 from ._workshop import Workshop
 
+logger = logging.getLogger(__name__)
+
 
 def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
     """Return the behavior of one agent."""
 
     async def behave(mailbox: Mailbox[Envelope], *, task_status: trio.TaskStatus[None]) -> None:
+        crash: Exception | None = None
+        try:
+            await live(mailbox, task_status)
+        except BaseException as error:
+            if mailbox.myself.status.get() != "starting":
+                _tell_of_crash(commons, desk, error)
+            crash = _alone(error)
+            if crash is None:
+                raise
+        if crash is not None:
+            raise crash
+
+    async def live(mailbox: Mailbox[Envelope], task_status: trio.TaskStatus[None]) -> None:
         try:
             async with trio.open_nursery() as home:
                 living = Living(commons, desk, home, mailbox)
@@ -57,6 +75,21 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
         await living.say_goodbye()
 
     return behave
+
+
+def _alone(error: BaseException) -> Exception | None:
+    """Return what went wrong if it is one thing, out of what the nurseries wrapped around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, Exception) else None
+
+
+def _tell_of_crash(commons: Commons, desk: Desk, error: BaseException) -> None:
+    """Tell people why an incarnation ends: nobody is raised at when another begins."""
+    crash = find_crash(error)
+    if crash is not None:
+        logger.error("%s crashed", desk.path, exc_info=error)
+        commons.hub.warn(desk.thread_id, desk.path, f"{desk.path} crashed: {crash!r}")
 
 
 async def start_actor(commons: Commons, desk: Desk, supervisor: Supervisor) -> ActorRef[Envelope]:
@@ -108,11 +141,13 @@ class Living:
     async def begin(self) -> None:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""
         if not self.desk.dormant:
-            await self.load()
+            # A full house keeps nobody from being there: the first turn says who is in the way.
+            with suppress(NoRoom):
+                await self.load()
         self.desk.life = self
         for child in tuple(self.desk.children.values()):
             # Who is being made is started by his maker; who is being closed stays down.
-            if (child.ref is not None or child.dormant) and child.closing is None:
+            if child.made and child.closing is None:
                 await start_actor(self.commons, child, await self.keep_children())
         if self.desk.queue:
             self.stir()

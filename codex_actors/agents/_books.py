@@ -175,6 +175,9 @@ class Books:
         await thread.flush()
         if task_id is None:
             return Concluded(self.hub, thread, None)
+        record = self.journal.task(task_id)
+        if record is not None and record.outcome is not None and not self._unwritten:
+            return Concluded(self.hub, thread, record)
         record, problem = await self._write(task_id, outcome)
         if problem is not None:
             thread.announce(WarningRaised(problem))
@@ -226,12 +229,12 @@ class Books:
         """
         for name in mail_ids:
             desk.box.pop(name, None)
-        letters = tuple(LetterId(n) for n in mail_ids if self.journal.waits(LetterId(n)))
-        if not letters:
+        waiting = tuple(LetterId(n) for n in mail_ids if self.journal.waits(LetterId(n)))
+        if not waiting:
             await trio.lowlevel.checkpoint()
             return
         try:
-            await self.journal.deliver(desk.thread_id, letters, turn_id)
+            await self.journal.deliver(desk.thread_id, waiting, turn_id)
         except JournalError as error:
             self.hub.warn(desk.thread_id, desk.path, str(error))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..actors import ActorError, CloseReport, Exit, Supervisor
+from ..actors import CloseReport, Exit, OwnEnd, Supervisor
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
@@ -12,21 +12,21 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     """End an agent and all below it, and return how that went.
 
     Raises:
-        ActorError: if the caller is the agent, or below it; then nothing was done.
+        OwnEnd: if a tool of the agent, or of one below it, asks for that; nothing was done.
         DeadlinePassed: if that takes too long; it goes on.
 
     Cancellation: ends the waiting, not the closing.
     """
-    before = {desk: (desk.closing, desk.fence) for desk in top.subtree()}
-    for desk, (closing, fence) in before.items():
-        desk.closing, desk.fence = closing or by, fence or by
+    marked = [desk for desk in top.subtree() if desk.closing is None]
+    for desk in marked:
+        desk.closing = by
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
         try:
             report = await _stop(commons, top, roots)
-        except ActorError:  # there was no checkpoint since they were marked
-            for desk, marks in before.items():
-                desk.closing, desk.fence = marks
+        except OwnEnd:  # there was no checkpoint since they were marked
+            for desk in marked:
+                desk.closing = None
             raise
         await top.gone.wait()
     return report
@@ -45,4 +45,5 @@ async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
         ending = await ref.wait_terminated()
         commons.exits.send_nowait(ref)
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)
+    # No checkpoint before: whoever asks may be cancelled already, and it is asked all the same.
     return await supervisor.stop(ref)

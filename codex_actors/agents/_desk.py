@@ -140,6 +140,8 @@ class Desk:
     """Its rollout's path, if an earlier process began it."""
     inherited: tuple[Item, ...] = ()
     """What it begins with of its owner's conversation."""
+    made: bool = True
+    """False while it is being spawned: then nobody else starts it."""
     dormant: bool = False
     """Whether it is loaded when there is something to do, not when it starts."""
     fence: str | None = None

@@ -283,8 +283,8 @@ class AgentHandle:
         interrupted, letters that wait are dropped, the names are free again.
 
         Raises:
-            ActorError: if a tool of the agent, or of one below it, asks for that: nobody can
-                wait for his own end. Nothing has happened then.
+            OwnEnd: if a tool of the agent, or of one below it, calls this: it would wait for
+                its own end. Nothing was done.
             DeadlinePassed: if that takes longer than its grace and `Deadlines.close`. The
                 closing goes on.
 

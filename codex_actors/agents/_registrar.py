@@ -9,6 +9,7 @@ import trio
 from ..actors import ActorRef, Exit
 from ..protocol import TaskFailed, TaskInterrupted, TaskOutcome, TaskRecord
 from ._commons import Commons
+from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._spawn import remove_desk
 
@@ -56,16 +57,15 @@ def _stays(owner: Desk | None) -> bool:
     """Whether the owner has not been down meanwhile, and is not going down."""
     if owner is None or owner.ref is None:
         return True
-    return (
-        owner.life is not None and not owner.comes_back and owner.ref.status.get() == "running"
-    )
+    return owner.life is not None and not owner.comes_back and owner.ref.status.get() == "running"
 
 
 async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
     for top in dead:
         ending = top.ref.status.get() if top.ref is not None else None
         # One that was closed while it waited to be restarted was closed.
-        crash = ending.crash if isinstance(ending, Exit) and top.closing is None else None
+        raised = ending.crash if isinstance(ending, Exit) and top.closing is None else None
+        crash = None if raised is None else find_crash(raised)
         family = list(top.subtree())
         for desk in family:
             remove_desk(commons, desk)
@@ -76,7 +76,7 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         ids = [desk.thread_id for desk in family]
         await commons.books.settle_agents(ids, _outcome(top, crash))
         # The root's end is the tree's: what was below it is there again when it is resumed.
-        if top.parent is not None:
+        if top.parent is not None and top.root.closing is None:
             await commons.books.leave(ids, "closed" if crash is None else "crashed")
         for desk in reversed(family):
             desk.queue.clear()

@@ -60,9 +60,10 @@ async def open_agents(
             services = AgentServices(model=model, toolbox=toolbox)
         home = None if settings.ephemeral else settings.home
         clerk = await stack.enter_async_context(open_clerk())
-        recorder = await stack.enter_async_context(
-            open_recorder(home, clerk=clerk, now=services.now)
-        )
+        recorder = services.recorder
+        if recorder is None:
+            opening = open_recorder(home, clerk=clerk, now=services.now)
+            recorder = await stack.enter_async_context(opening)
         broadcast = await stack.enter_async_context(open_broadcast[Event]())
         news, to_bring = trio.open_memory_channel[TaskRecord](math.inf)
         exits, to_bury = trio.open_memory_channel[ActorRef[Envelope]](math.inf)

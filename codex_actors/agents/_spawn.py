@@ -37,14 +37,13 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     Cancellation: there is no such agent.
     """
     desk = _reserve(commons, owner, spec)
-    made = False
     try:
         desk.inherited = await _inherited(commons, owner, spec)
         await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
         await _start(commons, owner, desk)
-        made = True
+        desk.made = True
     finally:
-        if not made:
+        if not desk.made:
             with trio.move_on_after(UNDOING, shield=True):
                 await _undo(commons, desk)
     desk.fence = owner.fence
@@ -125,6 +124,7 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     desk = make_desk(
         commons, owner, path, attrs.evolve(spec, name=path.name, resume=None), settings
     )
+    desk.made = False
     add_desk(commons, desk)
     return desk
 

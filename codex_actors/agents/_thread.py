@@ -161,10 +161,16 @@ class Thread:
         """Queue an event and its flat forms for the next `settle`. Not a checkpoint."""
         if isinstance(msg, TokensCounted) and msg.info is not None:
             self._count(msg.info, msg.rate_limits)
-        for event in (msg, *self._flat(msg)):
+        flat = self._flat(msg) if isinstance(msg, ItemStarted | ItemCompleted) else ()
+        for event in (msg, *flat):
             if is_kept(event):
                 self.keep(EventLine(event))
             self._unannounced.append(event)
+
+    def repeat(self, msg: EventMsg) -> None:
+        """Queue an event that the rollout has already. Not a checkpoint."""
+        self._unflushed = True
+        self._unannounced.append(msg)
 
     def _count(self, info: TokenUsageInfo, limits: RateLimits | None) -> None:
         used = info.total_token_usage.total_tokens - self.tokens.total_token_usage.total_tokens

@@ -31,6 +31,7 @@ class AgentTree:
     _supervisor: Supervisor
     _broadcast: Broadcast[Event]
     _unfinished: tuple[Task, ...] = ()
+    _restarted: tuple[Task, ...] = ()
 
     @property
     def settings(self) -> Settings:
@@ -51,6 +52,11 @@ class AgentTree:
         open_ones = (task for task in self._unfinished if task.record.get().outcome is None)
         return tuple(task for task in open_ones if not task.queued)
 
+    @property
+    def restarted(self) -> tuple[Task, ...]:
+        """Tasks that an earlier process left open, and that are run again as the spec said."""
+        return self._restarted
+
     async def spawn(self, spec: AgentSpec = AgentSpec()) -> AgentHandle:
         """Start the tree's root agent; with ``spec.resume``, and all that was below it.
 
@@ -68,6 +74,7 @@ class AgentTree:
             raise RootExists
         root = await spawn_root(self._commons, self._supervisor, spec)
         self._unfinished = root.revived.unfinished
+        self._restarted = root.revived.restarted
         return AgentHandle(self._commons, root.desk, self._supervisor)
 
     def agent(self, name: str) -> AgentHandle:

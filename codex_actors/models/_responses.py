@@ -16,7 +16,7 @@ from ..protocol import ModelEvent, Provider
 from ._bodies import Bodies
 from ._client import Prompt
 from ._errors import BadProvider, ConnectionFailed, ModelError, ModelProtocolError
-from ._failures import Refusal, error_from_answer, excerpt
+from ._failures import Refusal, error_from_answer, excerpt, request_id_of
 from ._headers import events_of_headers, find_key, request_headers
 from ._stream import ResponseChannel
 from ._transport import Answer, HttpTransport, without_secrets
@@ -120,7 +120,7 @@ class ResponsesClient(trio.abc.AsyncResource):
             answer,
             first=first,
             server_model=answer.headers.get("openai-model"),
-            request_id=_refusal(answer, b"").request_id,
+            request_id=request_id_of(answer.headers),
             idle_timeout=self._provider.stream_idle_timeout,
         )
 
@@ -131,7 +131,7 @@ def _log_answer(prompt: Prompt, answer: Answer, seconds: float) -> None:
         prompt.model,
         answer.status,
         seconds,
-        _refusal(answer, b"").request_id or "unknown",
+        request_id_of(answer.headers) or "unknown",
         extra={"thread_id": prompt.thread_id, "turn_id": prompt.turn_id},
     )
 

@@ -92,9 +92,13 @@ class Journal:
         """Letters that wait for an agent, oldest first."""
         return self._tally.letters_of(thread_id)
 
-    def waits(self, letter_id: LetterId) -> bool:
-        """Whether a letter waits to be delivered."""
-        return letter_id in self._tally.letters
+    def news(self, thread_id: ThreadId) -> tuple[TaskRecord, ...]:
+        """Tasks that ended, and the agent has not read that it was to be told of it."""
+        return self._tally.news_of(thread_id)
+
+    def waits(self, mail_id: LetterId | TaskId) -> bool:
+        """Whether a letter, or the end of a task, waits to be delivered."""
+        return self._tally.waits(mail_id)
 
     def count_letters(self, thread_id: ThreadId) -> int:
         """How many letters wait for an agent."""
@@ -156,7 +160,10 @@ class Journal:
         await self._enter(LetterPosted(letter))
 
     async def deliver(
-        self, thread_id: ThreadId, letter_ids: Iterable[LetterId], turn_id: str | None = None
+        self,
+        thread_id: ThreadId,
+        mail_ids: Iterable[LetterId | TaskId],
+        turn_id: str | None = None,
     ) -> None:
         """Write down that letters are in the history of the agent that they were for.
 
@@ -164,7 +171,7 @@ class Journal:
 
         Args:
             thread_id: The receiver.
-            letter_ids: Its letters.
+            mail_ids: Its letters, and tasks whose ends it was told of.
             turn_id: The turn that read them, if that is known.
 
         Raises:
@@ -172,7 +179,7 @@ class Journal:
 
         Cancellation: it is written or not, never by halves.
         """
-        waiting = tuple([name for name in letter_ids if name in self._tally.letters])
+        waiting = tuple([name for name in mail_ids if self._tally.waits(name)])
         await self._enter_all([LettersDelivered(waiting, thread_id, turn_id)] if waiting else [])
 
     async def assign(self, record: TaskRecord) -> None:
