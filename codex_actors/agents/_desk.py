@@ -226,11 +226,6 @@ class Desk:
         self.in_hand = self.run = self.task_id = self.output_schema = self.ending = None
         self.busy.set(value=bool(self.queue))
 
-    def lift_fence(self) -> None:
-        """Let the agent and those below it go on. Not a checkpoint."""
-        for desk in self.subtree():
-            desk.fence = None
-
     def interrupt(self, by: str) -> None:
         """End the running turn, and have the waiting ones end before they begin.
 

@@ -73,6 +73,15 @@ class Post:
         if desk.fence is None and desk.closing is None and not desk.queue:
             desk.put(Work(turn_id=self.new_id(), wakes=True))
 
+    def go_on(self, desk: Desk, work: Work) -> None:
+        """Queue a turn of an agent that is told to go on, with all below it. Not a checkpoint."""
+        stopped = [below for below in desk.subtree() if below.fence is not None]
+        for below in stopped:
+            below.fence = None
+        desk.put(work)
+        for below in stopped:
+            self.after_turn(below)
+
     def after_turn(self, desk: Desk) -> None:
         """Wake an agent whose turn has ended, if mail came too late for it. Not a checkpoint."""
         if any(map(_triggers, desk.box.values())):

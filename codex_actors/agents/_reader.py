@@ -92,8 +92,7 @@ class Reader:
                 task_id=envelope.task_id,
                 seconds=envelope.seconds,
             )
-            self.desk.lift_fence()
-            self.desk.put(work)
+            self.commons.post.go_on(self.desk, work)
             return Accepted(turn_id=turn_id)
         if op.output_schema is not None and op.output_schema != self.desk.output_schema:
             return Refused(
