@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
+import trio
+
 from ..core import find_ring
 from ..protocol import TaskRecord, ThreadId
 from ._commons import Commons
@@ -18,15 +20,17 @@ async def wait_all(tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
 
     Cancellation: ends the waiting; `Task.record` says what is known.
     """
+    if not tasks:
+        await trio.lowlevel.checkpoint()
     return tuple([await task.wait() for task in tasks])
 
 
 async def wait_any(commons: Commons, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
-    """Return the records of all those that have ended, when there is one.
+    """Return the records of all those that have ended, when there is one; of none, none.
 
     Cancellation: ends the waiting; `Task.record` says what is known.
     """
-    await commons.hub.settlements.wait_value(lambda _: any(map(_is_settled, tasks)))
+    await commons.hub.settlements.wait_value(lambda _: not tasks or any(map(_is_settled, tasks)))
     return tuple(task.record.get() for task in tasks if _is_settled(task))
 
 
