@@ -128,9 +128,8 @@ class Driver:
         desk.take()
         desk.withdrawn.pop(work.turn_id, None)
         await self._settle(work, outcome)
-        thread = self.living.thread
-        if thread is not None and not isinstance(outcome, TaskInterrupted):
-            thread.tell(WarningRaised(f"the turn was not run: {_reason(outcome)}"))
+        if not isinstance(outcome, TaskInterrupted):
+            self._warn(f"the turn was not run: {_reason(outcome)}")
         desk.rest()
 
     async def _run(self, work: Work, slot: Slot) -> None:
@@ -258,8 +257,15 @@ class Driver:
             return
         with trio.move_on_after(SETTLING, shield=True):
             problem = await self.commons.books.settle(work.task_id, outcome)
-            if problem is not None and self.living.thread is not None:
-                self.living.thread.tell(WarningRaised(problem))
+            if problem is not None:
+                self._warn(problem)
+
+    def _warn(self, message: str) -> None:
+        """Tell people of what is wrong, also if the agent is not loaded."""
+        if self.living.thread is None:
+            self.commons.hub.warn(self.desk.thread_id, self.desk.path, message)
+        else:
+            self.living.thread.tell(WarningRaised(message))
 
     def _keep(self, entries: tuple[Entry, ...]) -> None:
         """Run a turn on input that was accepted in the moment its turn ended."""
