@@ -73,6 +73,8 @@ class TurnRun:
         self._sampling = trio.CancelScope()
         self.finished = False
         """Whether the turn's end is written and told."""
+        self.timed_out: float | None = None
+        """The seconds that the turn had, if they ended it."""
         self._asked = False
         """Whether a sampling was started just now."""
 
@@ -247,6 +249,8 @@ class TurnRun:
     async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
         await trio.sleep_until(time)
         limit = self._thread.account.refuses_request(trio.current_time())
+        if interrupted is not None and not self.stopping:
+            self.timed_out = self._setup.seconds
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
 
     async def _sample(self, number: int) -> None:
