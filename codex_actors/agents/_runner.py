@@ -187,7 +187,12 @@ class TurnRun:
             return ()
         if self._first_token_at is None and isinstance(what, core.ItemReceived):
             self._first_token_at = self._thread.services.now()
+        before = self.turn.tokens.total_token_usage.total_tokens
         self.turn, effects = core.step(self.turn, what)
+        # When they are known, not when they are told: then the response's tools have ended.
+        used = self.turn.tokens.total_token_usage.total_tokens - before
+        if used > 0:
+            self._thread.account.charge(used)
         return effects
 
     def _start_later(self) -> None:
