@@ -9,7 +9,7 @@ import attrs
 import trio
 
 from ..actors import ActorRef, ReplyPort, Supervisor, Watch, WatchCell
-from ..core import Entry, Interrupted
+from ..core import Entry
 from ..protocol import (
     AgentPath,
     Item,
@@ -243,7 +243,7 @@ class Desk:
         """
         self.withdrawn |= {work.turn_id: by for work in self.queue}
         if self.run is not None:
-            self.run.post(Interrupted(by))
+            self.run.interrupt(by)
         if self.preparing is not None:
             self.preparing.cancel(reason=f"interrupted by {by}")
         for scope in self.shells:

@@ -246,9 +246,10 @@ class Driver:
         if work.task_id is None:
             return
         restart = run is None or self._is_restart(run)
-        ending = None if restart else _stopped(run)
-        if ending is None and self.desk.fence is not None:
-            ending = TaskInterrupted(self.desk.fence)
+        ending = None if restart or run is None else _stopped(run)
+        by = self.desk.fence if run is None else run.interrupted_by or self.desk.fence
+        if ending is None and by is not None:
+            ending = TaskInterrupted(by)
         if ending is None and work.again:
             ending = CRASHED_TWICE
         if ending is not None:

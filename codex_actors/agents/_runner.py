@@ -71,6 +71,8 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
+        self.interrupted_by: str | None = None
+        """Who has asked for its end."""
         self.finished = False
         """Whether the turn's end is written and told."""
         self.timed_out: float | None = None
@@ -101,6 +103,11 @@ class TurnRun:
         self._inbox.append(what)
         if self._waiting:
             self._waiting.unpark()
+
+    def interrupt(self, by: str) -> None:
+        """Have the turn end. Not a checkpoint."""
+        self.interrupted_by = self.interrupted_by or by
+        self.post(core.Interrupted(by))
 
     async def run(
         self,
