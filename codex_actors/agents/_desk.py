@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, final
 import attrs
 import trio
 
-from ..actors import ActorRef, ReplyPort, Supervisor, WatchCell
+from ..actors import ActorRef, ReplyPort, Supervisor, Watch, WatchCell
 from ..core import Entry
 from ..protocol import (
     AgentPath,
@@ -56,6 +56,16 @@ class Work:
     """Whether it only puts its entries into the history."""
     wakes: bool = False
     """Whether it is there only for mail that waits."""
+
+
+@final
+@attrs.frozen(eq=False)
+class Waiting:
+    """One wait of a turn, for tasks."""
+
+    records: tuple[Watch[TaskRecord], ...]
+    every: bool
+    """Whether for all of them, or any one."""
 
 
 @final
@@ -160,8 +170,8 @@ class Desk:
     """Commands of the user's that run, and who has asked for their end."""
     withdrawn: dict[str, str] = attrs.field(factory=dict)
     """Turns that were interrupted before they began, and by whom."""
-    waits_for: dict[object, tuple[ThreadId, ...]] = attrs.field(factory=dict)
-    """Whose tasks its turn waits for at the moment, by who waits."""
+    waiting: list[Waiting] = attrs.field(factory=list)
+    """What its turn waits for at the moment."""
     tokens: TokenUsageInfo = TokenUsageInfo()
     """What the thread has used, as of its last response."""
     seconds: float = 0.0

@@ -75,6 +75,8 @@ class TurnRun:
         """Who has asked for its end."""
         self.finished = False
         """Whether the turn's end is written and told."""
+        self.timed_out: float | None = None
+        """The seconds that the turn had, if they ended it."""
         self._asked = False
         """Whether a sampling was started just now."""
 
@@ -192,7 +194,12 @@ class TurnRun:
             return ()
         if self._first_token_at is None and isinstance(what, core.ItemReceived):
             self._first_token_at = self._thread.services.now()
+        before = self.turn.tokens.total_token_usage.total_tokens
         self.turn, effects = core.step(self.turn, what)
+        # When they are known, not when they are told: then the response's tools have ended.
+        used = self.turn.tokens.total_token_usage.total_tokens - before
+        if used > 0:
+            self._thread.account.charge(used)
         return effects
 
     def _start_later(self) -> None:
@@ -254,6 +261,8 @@ class TurnRun:
     async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
         await trio.sleep_until(time)
         limit = self._thread.account.refuses_request(trio.current_time())
+        if interrupted is not None and not self.stopping:
+            self.timed_out = self._setup.seconds
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
 
     async def _sample(self, number: int) -> None:
