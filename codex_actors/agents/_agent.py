@@ -43,6 +43,7 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
             finally:
                 desk.returning = living.comes_back
                 desk.life = None
+                living.children.shut()
         await living.say_goodbye()
 
     return behave

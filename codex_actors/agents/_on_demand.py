@@ -31,6 +31,7 @@ class OnDemand(Generic[T]):
         self._opening: trio.Event | None = None
         self._leave: trio.Event | None = None
         self._gone: trio.Event | None = None
+        self._shut = False
 
     @property
     def value(self) -> T | None:
@@ -41,17 +42,24 @@ class OnDemand(Generic[T]):
         """Return what is open, after opening it if it is not.
 
         Raises:
+            trio.ClosedResourceError: if it is shut.
             Exception: whatever the opening raised; the next call tries again.
 
         Cancellation: an opening under way is given up; who else waits for it opens it.
         """
         await trio.lowlevel.checkpoint()
         while self._value is None:
+            if self._shut:
+                raise trio.ClosedResourceError
             if self._opening is None:
                 await self._open()
             else:
                 await self._opening.wait()
         return self._value
+
+    def shut(self) -> None:
+        """Have nothing be opened any more, since the home is being left. Not a checkpoint."""
+        self._shut = True
 
     def ask(self) -> None:
         """Have what is open be closed. Not a checkpoint."""

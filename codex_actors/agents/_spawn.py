@@ -175,7 +175,7 @@ async def _start(commons: Commons, desk: Desk, owner: Desk) -> None:
     life = await _life_of(owner)
     try:
         await start_actor(commons, desk, await life.children.get())
-    except SupervisorClosing as error:
+    except (SupervisorClosing, trio.ClosedResourceError) as error:
         raise ActorTerminated(owner.path.text) from error
     desk.half_made = False
 

@@ -91,14 +91,16 @@ async def test_crash_of_an_owner(
         assert record.outcome == TaskCompleted("ok")
 
 
+@pytest.mark.parametrize("first", [True, False])
 async def test_spawn_while_the_owner_crashes(
-    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, first: bool
 ) -> None:
     """Whoever asked is told in the words of the page, or has the child."""
     clock = Clock()
     async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
         root = await tree.spawn()
-        await root.spawn(AgentSpec(name="first"))
+        if first:
+            await root.spawn(AgentSpec(name="first"))
         await trio.sleep(1)
         clock.curse("/root")
         await root.assign("crash")
