@@ -69,6 +69,8 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
             await commons.books.leave(ids, "closed" if crash is None else "crashed")
         for desk in reversed(family):
             commons.hub.end(desk.thread_id)
+            desk.queue.clear()
+            desk.rest()
             desk.gone.set()
 
 

@@ -12,7 +12,7 @@ import trio
 import trio._core._run
 import trio.testing
 
-from codex_actors.actors import ActorTerminated
+from codex_actors.actors import ActorTerminated, Restart
 from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
 from codex_actors.protocol import Capacity, TaskCompleted, TaskFailed, TaskInterrupted
@@ -146,3 +146,23 @@ async def test_crash_in_an_interrupt(
         await trio.sleep(10)
 
         assert task.record.get().outcome == TaskInterrupted("me")
+
+
+async def test_interrupt_of_one_that_has_ended(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Whoever has ended is idle, though it had more to do."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child", restart=Restart.TEMPORARY))
+        tasks = [await child.assign("work") for _ in range(2)]
+        await trio.sleep(1)
+        clock.curse("/root/child")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(child.interrupt)
+            nursery.start_soon(child.interrupt)
+        await child.interrupt()
+
+        assert "shutdown" == child.status.get()
+        assert all(task.record.get().outcome is not None for task in tasks)
