@@ -125,6 +125,7 @@ class Desk:
     """The task that the running turn works on."""
     busy: WatchCell[bool] = attrs.field(factory=lambda: WatchCell(value=False))
     """Whether a turn runs or waits to be run."""
+    _overs: list[trio.Event] = attrs.field(factory=list, init=False)
     begun: bool = False
     """Whether the thread is on disk already."""
     stored: str | None = None
@@ -206,7 +207,23 @@ class Desk:
         if self.ending is not None:
             self.ending.leave(self.thread_id)
         self.run = self.task_id = self.output_schema = self.ending = None
+        if not any(work.turn_id in self.withdrawn for work in self.queue):
+            overs, self._overs = self._overs, []
+            for over in overs:
+                over.set()
         self.busy.set(value=bool(self.queue))
+
+    def over(self) -> trio.Event:
+        """Return what is set when everything that was interrupted has ended. Not a checkpoint.
+
+        The agent need not be idle then: it may have been given something new.
+        """
+        over = trio.Event()
+        if self.busy.get():
+            self._overs.append(over)
+        else:
+            over.set()
+        return over
 
     def lift_fence(self) -> None:
         """Let the agent and those below it go on. Not a checkpoint."""

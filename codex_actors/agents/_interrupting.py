@@ -9,7 +9,7 @@ from ._ending import JointEnding
 
 
 async def interrupt_agents(commons: Commons, top: Desk, by: str) -> None:
-    """Stop an agent and all below it; return when they are idle.
+    """Stop an agent and all below it; return when what they did has ended.
 
     Raises:
         DeadlinePassed: if that takes too long; it goes on.
@@ -17,10 +17,11 @@ async def interrupt_agents(commons: Commons, top: Desk, by: str) -> None:
     Cancellation: ends the waiting, not the interrupt.
     """
     members = fence(top, by)
+    ends = [desk.over() for desk in members]
     seconds = commons.settings.deadlines.interrupt
     with within(seconds, f"the interrupt of {top.path}", lambda: _busy_ones(members)):
-        for desk in members:
-            await desk.busy.wait_value(lambda busy: not busy)
+        for end in ends:
+            await end.wait()
 
 
 def fence(top: Desk, by: str) -> tuple[Desk, ...]:

@@ -166,3 +166,23 @@ async def test_interrupt_of_one_that_has_ended(
 
         assert "shutdown" == child.status.get()
         assert all(task.record.get().outcome is not None for task in tasks)
+
+
+async def test_interrupt_beside_new_tasks(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Whoever interrupts waits for what was interrupted, not for what was given after that."""
+    model = ScriptedModel([{"call": "stubborn"}], SLOW)
+    async with open_tree(tmp_path, model) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        tasks = [await root.assign("work") for _ in range(3)]
+        await trio.sleep(1)
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(root.interrupt, "me")
+                await trio.sleep(1)
+                later = [await agent.assign("go on") for agent in (root, child)]
+
+        assert 3 * [TaskInterrupted("me")] == [task.record.get().outcome for task in tasks]
+        assert 2 * [None] == [task.record.get().outcome for task in later]
