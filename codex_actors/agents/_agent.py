@@ -99,10 +99,20 @@ class Living:
                 await self.load()
         self.desk.life, self.desk.returning = self, False
         for child in [c for c in self.desk.children.values() if not c.half_made]:
-            await start_actor(self.commons, child, await self.children.get())
+            await self._bring_up(child)
         if self.desk.queue:
             self.stir()
         await trio.lowlevel.checkpoint()
+
+    async def _bring_up(self, child: Desk) -> None:
+        """Start a child again, unless somebody has asked for its end meanwhile."""
+        if child.closing is None:
+            supervisor = await self.children.get()
+            ref = await start_actor(self.commons, child, supervisor)
+            if child.closing is not None:
+                self.home.start_soon(supervisor.stop, ref)
+        elif child.ref is not None:
+            self.commons.exits.send_nowait(child.ref)
 
     def stir(self) -> None:
         """Have the driver run what is queued. Not a checkpoint."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import trio
+from typing import Final
 
 from ..actors import CloseReport, Exit, Supervisor
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
+
+_COMING: Final = ("starting", "restarting")
 
 
 async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -> CloseReport:
@@ -29,6 +31,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
 
 
 async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
+    await _wait_for_owners(top)
     ref, owner = top.ref, top.parent
     assert ref is not None, "an agent that never began cannot be closed"
     supervisor: Supervisor | None = roots
@@ -36,8 +39,26 @@ async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
         supervisor = None if owner.life is None else owner.life.children.value
     ending = ref.status.get()
     if supervisor is None or isinstance(ending, Exit):
-        # It is down with its owner, and will not be brought up any more.
+        # It went down with its owner, who did not bring it up any more.
         ending = await ref.wait_terminated()
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)
-    await trio.lowlevel.checkpoint()
     return await supervisor.stop(ref)
+
+
+async def _wait_for_owners(top: Desk) -> None:
+    """Wait until nobody above is on the way down, or up again."""
+    desk = top.parent
+    while desk is not None:
+        if desk.ref is None or not _is_between(desk):
+            desk = desk.parent
+            continue
+        await desk.ref.status.wait_value(lambda status: status != "running")
+        await desk.ref.status.wait_value(lambda status: status not in _COMING)
+        desk = top.parent
+
+
+def _is_between(desk: Desk) -> bool:
+    status = None if desk.ref is None else desk.ref.status.get()
+    if status is None or isinstance(status, Exit):
+        return False
+    return status in _COMING or desk.life is None or desk.life.comes_back

@@ -186,3 +186,27 @@ async def test_interrupt_beside_new_tasks(
 
         assert 3 * [TaskInterrupted("me")] == [task.record.get().outcome for task in tasks]
         assert 2 * [None] == [task.record.get().outcome for task in later]
+
+
+@pytest.mark.parametrize("looks", range(3))
+async def test_close_below_a_crash(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, looks: int
+) -> None:
+    """A child that is down with its owner can be closed, and does not come up again."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        children = [await root.spawn() for _ in range(8)]
+        tasks = [await child.assign("work") for child in children]
+        await trio.sleep(1)
+        clock.curse("/root", looks)
+        await root.assign("crash")
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+                for child in children:
+                    for _ in range(3):
+                        await trio.lowlevel.checkpoint()
+                    nursery.start_soon(child.close, "me")
+
+        assert () == root.children
+        assert {TaskInterrupted("me")} == {task.record.get().outcome for task in tasks}
