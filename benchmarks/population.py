@@ -93,29 +93,28 @@ async def _share(work: Callable[..., object], count: int) -> None:
 async def spawn(shape: str, count: int) -> dict[str, float]:
     """Make agents that do nothing."""
     async with _open_tree() as (_, root):
-        began = time.perf_counter()
+        watch = _Stopwatch()
         await SHAPES[shape](root, count, turn=False)
-        return {"spawns": count / (time.perf_counter() - began)}
+        return {"spawns": count / watch.seconds, "spawn_cpu": watch.cpu / count}
 
 
 async def live(shape: str, count: int) -> dict[str, float]:
     """Make agents that do one turn each; let them all run; interrupt them; close them."""
     async with _open_tree() as (agents, root):
         idle, open_files = _resident(), _descriptors()
-        began = time.perf_counter()
+        watch = _Stopwatch()
         await SHAPES[shape](root, count, turn=True)
-        numbers = {"turns": count / (time.perf_counter() - began)}
+        numbers = {"turns": count / watch.seconds, "turn_cpu": watch.cpu / count}
         numbers |= {"rss": (_resident() - idle) / count, "files": _descriptors() - open_files}
         tasks = await _keep_busy(root)
-        began = time.perf_counter()
+        watch = _Stopwatch()
         await root.interrupt()
-        numbers["interrupt"] = time.perf_counter() - began
+        numbers |= {"interrupt": watch.seconds, "interrupt_cpu": watch.cpu}
         _check_interrupted(agents, root, tasks)
         del tasks
-        began = time.perf_counter()
+        watch = _Stopwatch()
     # With the tree, its recorder: all rollouts are on the disk itself by then.
-    numbers["close"] = time.perf_counter() - began
-    return numbers
+    return numbers | {"close": watch.seconds, "close_cpu": watch.cpu}
 
 
 async def hold(shape: str, count: int) -> dict[str, float]:
@@ -184,6 +183,21 @@ def _check_interrupted(agents: AgentTree, root: AgentHandle, tasks: Sequence[Tas
     rollouts = list(home.rglob("rollout-*.jsonl"))
     assert len(rollouts) == len(tasks)
     assert all(b'"turn_aborted"' in path.read_bytes() for path in rollouts)
+
+
+class _Stopwatch:
+    """Tells the seconds since it was made, of the clock and of the processor."""
+
+    def __init__(self) -> None:
+        self._began, self._cpu_began = time.perf_counter(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._began
+
+    @property
+    def cpu(self) -> float:
+        return time.process_time() - self._cpu_began
 
 
 def _resident() -> int:

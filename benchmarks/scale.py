@@ -43,12 +43,16 @@ class Line:
 
 LINES: Final = (
     Line("spawn", "agents/s", "spawns", lambda rate: f"{rate:,.0f}"),
+    Line("… of CPU, all threads", "ms/agent", "spawn_cpu", lambda cpu: f"{1000 * cpu:.2f}"),
     Line("spawn, task, its end", "agents/s", "turns", lambda rate: f"{rate:,.0f}"),
+    Line("… of CPU, all threads", "ms/agent", "turn_cpu", lambda cpu: f"{1000 * cpu:.2f}"),
     Line("an idle agent, resident", "kB", "rss", lambda size: f"{size / 1000:.1f}"),
     Line("an idle agent, Python's part", "kB", "traced", lambda size: f"{size / 1000:.1f}"),
     Line("descriptors for all of them", "", "files", lambda count: f"{count:.0f}"),
     Line("interrupt, all turns running", "s", "interrupt", lambda seconds: f"{seconds:.2f}"),
+    Line("… of CPU, all threads", "s", "interrupt_cpu", lambda seconds: f"{seconds:.2f}"),
     Line("close", "s", "close", lambda seconds: f"{seconds:.2f}"),
+    Line("… of CPU, all threads", "s", "close_cpu", lambda seconds: f"{seconds:.2f}"),
 )
 
 

@@ -42,14 +42,22 @@ def _more(exits: trio.MemoryReceiveChannel[ActorRef[Envelope]]) -> list[ActorRef
 def _dead(commons: Commons, ref: ActorRef[Envelope]) -> Desk | None:
     """Return whose end it is, if it is for good.
 
-    Who was killed without having been closed went down with its owner, and comes up with it.
+    Who was killed without having been closed went down with its owner, and comes up with it;
+    or with a sibling, and is one that is not restarted.
     """
     desk = commons.by_ref.get(ref.path)
     ending = ref.status.get()
     if desk is None or desk.ref != ref or not isinstance(ending, Exit):
         return None
-    went_along = ending.reason == "killed" and desk.closing is None and desk.parent is not None
+    went_along = ending.reason == "killed" and desk.closing is None and not _stays(desk.parent)
     return None if went_along else desk
+
+
+def _stays(owner: Desk | None) -> bool:
+    """Whether the owner has not been down meanwhile, and is not going down."""
+    if owner is None or owner.ref is None:
+        return True
+    return owner.life is not None and not owner.comes_back and owner.ref.status.get() == "running"
 
 
 async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:

@@ -15,7 +15,7 @@ import trio.testing
 from codex_actors.actors import ActorTerminated
 from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
-from codex_actors.protocol import Capacity, TaskCompleted, TaskFailed
+from codex_actors.protocol import Capacity, TaskCompleted, TaskFailed, TaskInterrupted
 from tests.agents.support import open_tree, settings, toolbox
 
 SLOW = [{"call": "slow"}]
@@ -25,18 +25,20 @@ class Clock:
     """A clock whose sight makes some agents crash."""
 
     def __init__(self) -> None:
-        self.cursed: set[str] = set()
+        self.cursed: dict[str, int] = {}
 
     def now(self) -> float:
         name = trio.lowlevel.current_task().name
         if name in self.cursed:
-            self.cursed.remove(name)
-            raise RuntimeError(f"{name} crashes")
+            self.cursed[name] -= 1
+            if self.cursed[name] < 0:
+                del self.cursed[name]
+                raise RuntimeError(f"{name} crashes")
         return 1_700_000_000 + trio.current_time()
 
-    def curse(self, path: str) -> None:
-        """Have the agent crash when it looks at the clock next."""
-        self.cursed.add(f"driver of {path}")
+    def curse(self, path: str, looks: int = 0) -> None:
+        """Have the agent crash when it looks at the clock after so many times."""
+        self.cursed[f"driver of {path}"] = looks
 
 
 @asynccontextmanager
@@ -108,3 +110,37 @@ async def test_spawn_while_the_owner_crashes(
 
         assert len(children) == len(tree.snapshot()) - 1
         assert "shutdown" not in children.values()
+
+
+@pytest.mark.parametrize("looks", range(8))
+async def test_crash_at_the_end_of_a_turn(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, looks: int
+) -> None:
+    """Nobody was told of that end, so the turn is run again."""
+    clock = Clock()
+    model = ScriptedModel([{"sleep": 10}, {"say": "ok"}], [{"say": "ok"}])
+    async with open_cursed_tree(tmp_path, model, clock) as tree:
+        task = await (await tree.spawn()).assign("work")
+        await trio.sleep(1)
+        clock.curse("/root", looks)
+        with trio.move_on_after(60):
+            await task.wait()
+
+        assert task.record.get().outcome == TaskCompleted("ok")
+
+
+@pytest.mark.parametrize("looks", range(3))
+async def test_crash_in_an_interrupt(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, looks: int
+) -> None:
+    """What somebody has interrupted is not run again."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        task = await root.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root", looks)
+        await root.interrupt("me")
+        await trio.sleep(10)
+
+        assert task.record.get().outcome == TaskInterrupted("me")
