@@ -71,7 +71,7 @@ def _judge_desk(play: Play, desk: Desk) -> None:
         "queue": desk.queue,
         "withdrawn": desk.withdrawn,
         "shells": desk.shells,
-        "waits for": desk.waits_for,
+        "waits for": desk.waiting,
         "letters on their way": desk.on_their_way,
         "work in hand": desk.in_hand,
         "ending": desk.ending,
