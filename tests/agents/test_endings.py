@@ -66,7 +66,7 @@ async def test_a_turns_last_lines_and_its_tasks_outcome_are_written_in_one_go(
     async with open_tree(tmp_path, model, ephemeral=False) as tree:
         root = await tree.spawn()
         spy = Spy(tree, tmp_path, root.thread_id)
-        tree._books.clerk.employ(spy.job)
+        tree._commons.books.clerk.employ(spy.job)
         for number in (1, 2):
             await (await root.assign("hi")).wait()
             assert spy.seen[-1] == (number, number)
@@ -129,7 +129,7 @@ async def test_an_outcome_that_the_disk_refuses_is_told_all_the_same(tmp_path: P
         async with tree.events() as events:
             first = await root.assign("hi")
             # The journal's file is found anew when it was closed.
-            writing = tree._books.journal._writing
+            writing = tree._commons.books.journal._writing
             assert writing is not None
             writing[0].close()
             records.append(await first.wait())
