@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 SETTLING: Final = 5.0
 """Seconds that writing down a task's end may take when the agent is being cancelled."""
 
+RESTART: Final = "restart"
+"""Who ends a turn whose agent is brought down to be brought up again."""
 BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_server_error")
 CRASHED_TWICE: Final = TaskFailed("the agent crashed at it twice", "internal_server_error")
 
@@ -49,7 +51,7 @@ def outcome_of(turn: Turn, seconds: float | None = None) -> TaskOutcome:
 
     Args:
         turn: The turn.
-        seconds: How long it might run.
+        seconds: How long it might run, if that is why it ended.
     """
     match turn.phase:
         case Phase.DONE if turn.error is None:
@@ -85,7 +87,7 @@ class Driver:
     async def _advance(self, work: Work) -> None:
         """Prepare the turn where an interrupt finds it; then run it, or say why not."""
         desk = self.desk
-        by = desk.withdrawn.get(work.turn_id)
+        by = desk.withdrawn.get(work.turn_id) or self.living.ended_by
         if by is not None:
             await self._drop(work, TaskInterrupted(by))
             return
@@ -128,9 +130,8 @@ class Driver:
         desk.take()
         desk.withdrawn.pop(work.turn_id, None)
         await self._settle(work, outcome)
-        thread = self.living.thread
-        if thread is not None and not isinstance(outcome, TaskInterrupted):
-            thread.tell(WarningRaised(f"the turn was not run: {_reason(outcome)}"))
+        if not isinstance(outcome, TaskInterrupted):
+            self._warn(f"the turn was not run: {_reason(outcome)}")
         desk.rest()
 
     async def _run(self, work: Work, slot: Slot) -> None:
@@ -193,7 +194,11 @@ class Driver:
 
     def _stopped_by(self) -> str:
         """Say who ends a turn whose agent is cancelled."""
-        return "restart" if self.desk.comes_back else self.desk.closing or "shutdown"
+        return RESTART if self.desk.comes_back else self.desk.closing or "shutdown"
+
+    def _is_restart(self, run: TurnRun) -> bool:
+        """Whether the turn was brought down with its agent, and not by an interrupter's name."""
+        return run.turn.interrupted_by == RESTART and self.desk.fence is None
 
     async def _finish(self, work: Work, run: TurnRun, thread: Thread) -> None:
         """Write down how a turn ended, then tell; together with others that were interrupted."""
@@ -201,8 +206,8 @@ class Driver:
         ending = desk.ending
         if ending is not None:
             await ending.arrive(desk.thread_id)
-        outcome = outcome_of(run.turn, work.seconds)
-        again = outcome == TaskInterrupted("restart") and not work.again
+        outcome = outcome_of(run.turn, run.timed_out)
+        again = self._is_restart(run) and not work.again
         settles = work.task_id if not again else None
         written = await self.commons.books.conclude(thread, settles, outcome)
         if ending is not None:
@@ -215,8 +220,8 @@ class Driver:
         desk, done = self.desk, False
         try:
             await self._note_delivered(thread, work.turn_id)
-            if run is None or outcome_of(run.turn) in (BROKEN_OFF, TaskInterrupted("restart")):
-                await self._leave_open(work)
+            if run is None or not run.finished or self._is_restart(run):
+                await self._leave_open(work, run)
             done = True
         finally:
             if run is not None:
@@ -233,12 +238,22 @@ class Driver:
             with trio.move_on_after(SETTLING, shield=True):
                 await self.commons.books.note_delivered(self.desk, delivered, turn_id)
 
-    async def _leave_open(self, work: Work) -> None:
-        """Have a task whose agent crashed, or was brought down, be run again once."""
+    async def _leave_open(self, work: Work, run: TurnRun | None) -> None:
+        """Have a task whose agent crashed, or was brought down, be run again once.
+
+        An end that was not written did not happen. But nobody runs again what was interrupted.
+        """
         if work.task_id is None:
             return
-        if work.again:
-            await self._settle(work, CRASHED_TWICE)
+        restart = run is None or self._is_restart(run)
+        ending = None if restart or run is None else _stopped(run)
+        by = self.desk.fence if run is None else run.interrupted_by or self.desk.fence
+        if ending is None and by is not None:
+            ending = TaskInterrupted(by)
+        if ending is None and work.again:
+            ending = CRASHED_TWICE
+        if ending is not None:
+            await self._settle(work, ending)
             return
         new_id = self.commons.services.new_id()
         submission = work.submission or work.turn_id
@@ -250,14 +265,28 @@ class Driver:
             return
         with trio.move_on_after(SETTLING, shield=True):
             problem = await self.commons.books.settle(work.task_id, outcome)
-            if problem is not None and self.living.thread is not None:
-                self.living.thread.tell(WarningRaised(problem))
+            if problem is not None:
+                self._warn(problem)
+
+    def _warn(self, message: str) -> None:
+        """Tell people of what is wrong, also if the agent is not loaded."""
+        if self.living.thread is None:
+            self.commons.hub.warn(self.desk.thread_id, self.desk.path, message)
+        else:
+            self.living.thread.tell(WarningRaised(message))
 
     def _keep(self, entries: tuple[Entry, ...]) -> None:
         """Run a turn on input that was accepted in the moment its turn ended."""
         if entries:
             turn_id = self.commons.services.new_id()
             self.desk.put(Work(turn_id=turn_id, entries=entries))
+
+
+def _stopped(run: TurnRun) -> TaskOutcome | None:
+    """Return how a turn was to end that somebody stopped; None if it was to go on."""
+    if run.turn.phase not in (Phase.STOPPING, Phase.ABORTED):
+        return None
+    return outcome_of(attrs.evolve(run.turn, phase=Phase.ABORTED), run.timed_out)
 
 
 def _reason(outcome: TaskOutcome) -> str:

@@ -71,7 +71,12 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
-        self._finished = False
+        self.interrupted_by: str | None = None
+        """Who has asked for its end."""
+        self.finished = False
+        """Whether the turn's end is written and told."""
+        self.timed_out: float | None = None
+        """The seconds that the turn had, if they ended it."""
         self._asked = False
         """Whether a sampling was started just now."""
 
@@ -98,6 +103,11 @@ class TurnRun:
         self._inbox.append(what)
         if self._waiting:
             self._waiting.unpark()
+
+    def interrupt(self, by: str) -> None:
+        """Have the turn end. Not a checkpoint."""
+        self.interrupted_by = self.interrupted_by or by
+        self.post(core.Interrupted(by))
 
     async def run(
         self,
@@ -147,7 +157,7 @@ class TurnRun:
             await self._loop(workers, effects)
         finally:
             # A crash is no end: the agent's next incarnation says what became of the turn.
-            if not self._finished and trio.current_effective_deadline() == -math.inf:
+            if not self.finished and trio.current_effective_deadline() == -math.inf:
                 with trio.move_on_after(CLEAN_UP, shield=True):
                     self.post(core.Interrupted(self._stopped_by()))
                     await self._loop(workers, ())
@@ -157,7 +167,7 @@ class TurnRun:
             self._carry_out_all(effects, workers)
             if self.turn.is_over:
                 await self._finish()
-                self._finished = True
+                self.finished = True
                 return
             if self._asked:
                 # The request goes out first; what is written while it is on its way costs less.
@@ -184,7 +194,12 @@ class TurnRun:
             return ()
         if self._first_token_at is None and isinstance(what, core.ItemReceived):
             self._first_token_at = self._thread.services.now()
+        before = self.turn.tokens.total_token_usage.total_tokens
         self.turn, effects = core.step(self.turn, what)
+        # When they are known, not when they are told: then the response's tools have ended.
+        used = self.turn.tokens.total_token_usage.total_tokens - before
+        if used > 0:
+            self._thread.account.charge(used)
         return effects
 
     def _start_later(self) -> None:
@@ -246,6 +261,8 @@ class TurnRun:
     async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
         await trio.sleep_until(time)
         limit = self._thread.account.refuses_request(trio.current_time())
+        if interrupted is not None and not self.stopping:
+            self.timed_out = self._setup.seconds
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
 
     async def _sample(self, number: int) -> None:

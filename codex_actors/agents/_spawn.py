@@ -10,7 +10,7 @@ import trio
 from .. import core
 from ..actors import ActorTerminated, SupervisorClosing
 from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
-from ..rollout import time_stamp
+from ..rollout import RolloutStore, time_stamp
 from ._accounts import Account
 from ._agent import start_actor
 from ._authority import child_settings
@@ -166,7 +166,13 @@ async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[It
     if thread is not None:
         await trio.lowlevel.checkpoint()
         return core.fork_items(thread.history.items, spec.fork)
-    rollout = await commons.recorder.read(owner.thread_id)
+    if owner.begun:
+        rollout = await commons.recorder.read(owner.thread_id)
+    elif owner.stored is not None:
+        rollout = await RolloutStore(owner.settings.home).read(owner.stored)
+    else:  # it has said nothing yet
+        await trio.lowlevel.checkpoint()
+        return ()
     return core.fork_items(core.replay(rollout.lines).items, spec.fork)
 
 
@@ -181,8 +187,11 @@ async def _start(commons: Commons, owner: Desk, desk: Desk) -> None:
 async def _life_of(owner: Desk) -> Life:
     """Wait until the owner runs: it may be on its way up again after a crash."""
     assert owner.ref is not None, "an agent that has no actor cannot spawn"
-    await owner.ref.status.wait_value(lambda status: status not in ("starting", "restarting"))
-    if owner.life is None:
+    status = await owner.ref.status.wait_value(lambda now: now not in ("starting", "restarting"))
+    if status == "running" and owner.life is not None and owner.comes_back:
+        await owner.ref.status.wait_value(lambda now: now != "running")
+        return await _life_of(owner)
+    if owner.life is None or owner.life.over:
         raise ActorTerminated(owner.path.text)
     return owner.life
 
