@@ -129,10 +129,12 @@ class Driver:
         desk = self.desk
         desk.take()
         desk.withdrawn.pop(work.turn_id, None)
-        await self._settle(work, outcome)
-        if not isinstance(outcome, TaskInterrupted):
-            self._warn(f"the turn was not run: {_reason(outcome)}")
-        desk.rest()
+        try:
+            await self._settle(work, outcome)
+            if not isinstance(outcome, TaskInterrupted):
+                self._warn(f"the turn was not run: {_reason(outcome)}")
+        finally:
+            desk.rest()
 
     async def _run(self, work: Work, slot: Slot) -> None:
         desk, thread = self.desk, self.living.thread
@@ -153,10 +155,12 @@ class Driver:
 
     async def _record(self, thread: Thread, entries: tuple[Entry, ...]) -> None:
         """Put raw items into the history of an agent that is idle."""
-        for entry in entries:
-            thread.record(entry, "")
-        await thread.settle()
-        self.desk.rest()
+        try:
+            for entry in entries:
+                thread.record(entry, "")
+            await thread.settle()
+        finally:
+            self.desk.rest()
 
     async def _run_alone(self, thread: Thread, turn_id: str, command: str) -> None:
         """Run a turn that consists of a command of the user's."""
