@@ -118,11 +118,17 @@ class Driver:
         limit = self.desk.account.refuses_turn(trio.current_time())
         if limit is not None:
             return TaskOverBudget(limit)
-        settings = apply_overrides(self.desk.settings, work.op.overrides)
-        if not knows_guides(thread, settings):
-            await look_up_guides(thread, settings)
+        await self._look_up_guides(thread, work)
         await slot.take()
+        await self._look_up_guides(thread, work)  # the wait may have been long
         return None
+
+    async def _look_up_guides(self, thread: Thread, work: Work) -> None:
+        """Read what people wrote for agents where the turn will work; that may change meanwhile."""
+        while not knows_guides(
+            thread, settings := apply_overrides(self.desk.settings, work.op.overrides)
+        ):
+            await look_up_guides(thread, settings)
 
     async def _drop(self, work: Work, outcome: TaskOutcome) -> None:
         """Take a turn from the queue that is not run."""
