@@ -57,6 +57,11 @@ class Work:
     wakes: bool = False
     """Whether it is there only for mail that waits."""
 
+    @property
+    def reads_mail(self) -> bool:
+        """Whether it asks the model, who then reads what waits."""
+        return not self.quiet and self.shell is None
+
 
 @final
 @attrs.frozen(eq=False)
