@@ -234,6 +234,12 @@ class Desk:
         self.in_hand = self.queue.pop(0)
         return self.in_hand
 
+    def take_quiet(self) -> list[Work]:
+        """Take all that only goes into the history. Not a checkpoint."""
+        quiet = [work for work in self.queue if work.quiet]
+        self.queue = [work for work in self.queue if not work.quiet]
+        return quiet
+
     def rest(self) -> None:
         """Note that no turn runs any more. Not a checkpoint."""
         if self.ending is not None:
@@ -244,9 +250,9 @@ class Desk:
     def interrupt(self, by: str) -> None:
         """End the running turn, and have the waiting ones end before they begin.
 
-        Not a checkpoint.
+        What only goes into the history still does. Not a checkpoint.
         """
-        self.withdrawn |= {work.turn_id: by for work in self.queue}
+        self.withdrawn |= {work.turn_id: by for work in self.queue if not work.quiet}
         if self.run is not None:
             self.run.interrupt(by)
         if self.preparing is not None:

@@ -88,7 +88,7 @@ class Driver:
         """Prepare the turn where an interrupt finds it; then run it, or say why not."""
         desk = self.desk
         by = desk.withdrawn.get(work.turn_id) or self.living.ended_by
-        if by is not None:
+        if by is not None and not work.quiet:
             await self._drop(work, TaskInterrupted(by))
             return
         slot = self.commons.slots.slot(desk.path.text)
@@ -150,6 +150,9 @@ class Driver:
         desk.settings = apply_overrides(desk.settings, work.op.overrides)
         thread.settings = desk.settings
         thread.submission = work.submission or work.turn_id
+        for items in desk.take_quiet():
+            for entry in items.entries:
+                thread.record(entry, "")
         if work.quiet:
             await self._record(thread, work.entries)
         elif work.shell is not None:
@@ -235,7 +238,7 @@ class Driver:
             done = True
         finally:
             if run is not None:
-                self._keep(run.leftover())
+                self._keep(run)
             desk.rest()
         if done and run is not None and run.turn.phase is Phase.DONE:
             self.living.mailbox.progressed()
@@ -285,11 +288,13 @@ class Driver:
         else:
             self.living.thread.tell(WarningRaised(message))
 
-    def _keep(self, entries: tuple[Entry, ...]) -> None:
-        """Run a turn on input that was accepted in the moment its turn ended."""
-        if entries:
-            turn_id = self.commons.services.new_id()
-            self.desk.put(Work(turn_id=turn_id, entries=entries))
+    def _keep(self, run: TurnRun) -> None:
+        """Have what was accepted in the moment a turn ended be recorded, or answered."""
+        for quiet in (True, False):
+            entries = run.leftover(quiet=quiet)
+            if entries:
+                turn_id = self.commons.services.new_id()
+                self.desk.put(Work(turn_id=turn_id, entries=entries, quiet=quiet))
 
 
 def _stopped(run: TurnRun) -> TaskOutcome | None:
