@@ -57,6 +57,11 @@ class Work:
     wakes: bool = False
     """Whether it is there only for mail that waits."""
 
+    @property
+    def reads_mail(self) -> bool:
+        """Whether it asks the model, who then reads what waits."""
+        return not self.quiet and self.shell is None
+
 
 @final
 @attrs.frozen(eq=False)
@@ -232,6 +237,12 @@ class Desk:
         self.in_hand = self.queue.pop(0)
         return self.in_hand
 
+    def take_quiet(self) -> list[Work]:
+        """Take all that only goes into the history. Not a checkpoint."""
+        quiet = [work for work in self.queue if work.quiet]
+        self.queue = [work for work in self.queue if not work.quiet]
+        return quiet
+
     def rest(self) -> None:
         """Note that no turn runs any more. Not a checkpoint."""
         if self.ending is not None:
@@ -242,9 +253,9 @@ class Desk:
     def interrupt(self, by: str) -> None:
         """End the running turn, and have the waiting ones end before they begin.
 
-        Not a checkpoint.
+        What only goes into the history still does. Not a checkpoint.
         """
-        self.withdrawn |= {work.turn_id: by for work in self.queue}
+        self.withdrawn |= {work.turn_id: by for work in self.queue if not work.quiet}
         if self.run is not None:
             self.run.interrupt(by)
         if self.preparing is not None:

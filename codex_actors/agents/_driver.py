@@ -88,7 +88,7 @@ class Driver:
         """Prepare the turn where an interrupt finds it; then run it, or say why not."""
         desk = self.desk
         by = desk.withdrawn.get(work.turn_id) or self.living.ended_by
-        if by is not None:
+        if by is not None and not work.quiet:
             await self._drop(work, TaskInterrupted(by))
             return
         slot = self.commons.slots.slot(desk.path.text)
@@ -118,21 +118,29 @@ class Driver:
         limit = self.desk.account.refuses_turn(trio.current_time())
         if limit is not None:
             return TaskOverBudget(limit)
-        settings = apply_overrides(self.desk.settings, work.op.overrides)
-        if not knows_guides(thread, settings):
-            await look_up_guides(thread, settings)
+        await self._look_up_guides(thread, work)
         await slot.take()
+        await self._look_up_guides(thread, work)  # the wait may have been long
         return None
+
+    async def _look_up_guides(self, thread: Thread, work: Work) -> None:
+        """Read what people wrote for agents where the turn will work; that may change meanwhile."""
+        while not knows_guides(
+            thread, settings := apply_overrides(self.desk.settings, work.op.overrides)
+        ):
+            await look_up_guides(thread, settings)
 
     async def _drop(self, work: Work, outcome: TaskOutcome) -> None:
         """Take a turn from the queue that is not run."""
         desk = self.desk
         desk.take()
         desk.withdrawn.pop(work.turn_id, None)
-        await self._settle(work, outcome)
-        if not isinstance(outcome, TaskInterrupted):
-            self._warn(f"the turn was not run: {_reason(outcome)}")
-        desk.rest()
+        try:
+            await self._settle(work, outcome)
+            if not isinstance(outcome, TaskInterrupted):
+                self._warn(f"the turn was not run: {_reason(outcome)}")
+        finally:
+            desk.rest()
 
     async def _run(self, work: Work, slot: Slot) -> None:
         desk, thread = self.desk, self.living.thread
@@ -142,6 +150,9 @@ class Driver:
         desk.settings = apply_overrides(desk.settings, work.op.overrides)
         thread.settings = desk.settings
         thread.submission = work.submission or work.turn_id
+        for items in desk.take_quiet():
+            for entry in items.entries:
+                thread.record(entry, "")
         if work.quiet:
             await self._record(thread, work.entries)
         elif work.shell is not None:
@@ -153,10 +164,12 @@ class Driver:
 
     async def _record(self, thread: Thread, entries: tuple[Entry, ...]) -> None:
         """Put raw items into the history of an agent that is idle."""
-        for entry in entries:
-            thread.record(entry, "")
-        await thread.settle()
-        self.desk.rest()
+        try:
+            for entry in entries:
+                thread.record(entry, "")
+            await thread.settle()
+        finally:
+            self.desk.rest()
 
     async def _run_alone(self, thread: Thread, turn_id: str, command: str) -> None:
         """Run a turn that consists of a command of the user's."""
@@ -225,7 +238,7 @@ class Driver:
             done = True
         finally:
             if run is not None:
-                self._keep(run.leftover())
+                self._keep(run)
             desk.rest()
         if done and run is not None and run.turn.phase is Phase.DONE:
             self.living.mailbox.progressed()
@@ -275,11 +288,13 @@ class Driver:
         else:
             self.living.thread.tell(WarningRaised(message))
 
-    def _keep(self, entries: tuple[Entry, ...]) -> None:
-        """Run a turn on input that was accepted in the moment its turn ended."""
-        if entries:
-            turn_id = self.commons.services.new_id()
-            self.desk.put(Work(turn_id=turn_id, entries=entries))
+    def _keep(self, run: TurnRun) -> None:
+        """Have what was accepted in the moment a turn ended be recorded, or answered."""
+        for quiet in (True, False):
+            entries = run.leftover(quiet=quiet)
+            if entries:
+                turn_id = self.commons.services.new_id()
+                self.desk.put(Work(turn_id=turn_id, entries=entries, quiet=quiet))
 
 
 def _stopped(run: TurnRun) -> TaskOutcome | None:

@@ -86,14 +86,10 @@ class TurnRun:
         """Whether the turn takes no more input."""
         return self.turn.is_over or self.turn.phase is core.Phase.STOPPING
 
-    def leftover(self) -> tuple[Entry, ...]:
-        """Take the input that was accepted, but came after the turn was over."""
-        entries: tuple[Entry, ...] = ()
-        while self._inbox:
-            what = self._inbox.popleft()
-            if isinstance(what, core.Steered):
-                entries += what.entries
-        return entries
+    def leftover(self, *, quiet: bool) -> tuple[Entry, ...]:
+        """Return the input that was accepted, but came after the turn was over."""
+        late = [what for what in self._inbox if isinstance(what, core.Steered)]
+        return tuple(entry for what in late if what.quiet is quiet for entry in what.entries)
 
     def waiting(self) -> AbstractAsyncContextManager[None]:
         """Do not count as running while one of the turn's tools waits for somebody else."""
