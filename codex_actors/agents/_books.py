@@ -90,6 +90,10 @@ class Books:
             ThreadNotFound: if it is to be resumed, and there is no such thread; then
                 nothing is written.
         """
+        if self.services.journal is not None:
+            self._journal = self.services.journal
+            await trio.lowlevel.checkpoint()
+            return
         if found_in is not None:
             await RolloutStore(found_in).find(root)
         await self._stack.enter_async_context(open_lock(self.home, root))
