@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import final
 
 import attrs
@@ -204,12 +204,16 @@ class Books:
             return None
         records: Iterable[TaskRecord]
         problem = None
+        # What was told while the disk refused it stands.
+        outcomes = {name: self._unwritten.get(name, told) for name, told in outcomes.items()}
         try:
             records = await self._journal.settle_many(outcomes)
         except JournalError as error:
             problem = str(error)
             self._unwritten |= outcomes
             records = [self._known(name, outcome) for name, outcome in outcomes.items()]
+        else:
+            self._forget(outcomes)
         for record in records:
             self.hub.settle(record)
         return problem
@@ -253,10 +257,22 @@ class Books:
         except JournalError as error:
             self._unwritten[task_id] = outcome
             return self._known(task_id, outcome), str(error)
-        self._unwritten.pop(task_id, None)
-        for late in tuple(self._unwritten):
-            await self.settle(late, self._unwritten[late])
+        self._forget([task_id])
+        await self._write_late()
         return record, None
+
+    async def _write_late(self) -> None:
+        """Write what was told while the disk refused to hold it; others may be doing the same."""
+        late = dict(self._unwritten)
+        if not late:
+            return
+        with suppress(JournalError):  # that was told when it refused first
+            await self.journal.settle_many(late)
+            self._forget(late)
+
+    def _forget(self, written: Iterable[TaskId]) -> None:
+        for task_id in written:
+            self._unwritten.pop(task_id, None)
 
     def _known(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
         record = self.journal.task(task_id)
