@@ -197,7 +197,10 @@ class Desk:
     @property
     def root(self) -> Desk:
         """The root's."""
-        return self if self.parent is None else self.parent.root
+        desk = self
+        while desk.parent is not None:
+            desk = desk.parent
+        return desk
 
     @property
     def comes_back(self) -> bool:

@@ -14,6 +14,7 @@ import attrs
 import trio
 
 from .. import core
+from ..actors._deep import effective_deadline
 from ..core import Effect, Entry, Turn, TurnInput
 from ..models import Prompt
 from ..protocol import (
@@ -153,7 +154,7 @@ class TurnRun:
             await self._loop(workers, effects)
         finally:
             # A crash is no end: the agent's next incarnation says what became of the turn.
-            if not self.finished and trio.current_effective_deadline() == -math.inf:
+            if not self.finished and effective_deadline() == -math.inf:
                 with trio.move_on_after(CLEAN_UP, shield=True):
                     self.post(core.Interrupted(self._stopped_by()))
                     await self._loop(workers, ())

@@ -197,5 +197,6 @@ async def _life_of(owner: Desk) -> Life:
 
 
 async def _undo(commons: Commons, desk: Desk) -> None:
+    commons.books.leave([desk.thread_id], "closed")
     remove_desk(commons, desk)
-    await commons.books.leave([desk.thread_id], "closed")
+    await commons.books.catch_up()
