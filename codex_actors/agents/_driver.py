@@ -91,7 +91,7 @@ class Driver:
         if by is not None and not work.quiet:
             await self._drop(work, TaskInterrupted(by))
             return
-        slot = self.commons.slots.slot(desk.path.text)
+        slot = self.commons.slots.slot(desk.path.text, desk.thread_id)
         refusal: TaskOutcome | None = BROKEN_OFF
         with trio.CancelScope() as desk.preparing:
             refusal = await self._prepare(work, slot)

@@ -9,6 +9,7 @@ import trio
 
 from ..actors import ActorTerminated, CloseReport, Exit, Supervisor, Watch
 from ..protocol import (
+    ROOT,
     Accepted,
     AgentPath,
     AgentStatus,
@@ -31,7 +32,7 @@ from ..protocol import (
 )
 from ._asking import ask, prepare
 from ._closing import close_agent
-from ._commons import Commons
+from ._commons import Commons, agent_here
 from ._deadlines import within
 from ._desk import Desk
 from ._errors import OperationRefused
@@ -39,7 +40,7 @@ from ._interrupting import interrupt_agents
 from ._spawn import spawn_child
 from ._spec import AgentSpec
 from ._task import Task
-from ._waiting import wait_all, wait_any, waiting_for
+from ._waiting import all_settled, any_settled, waiting_for, waiting_here
 
 
 @final
@@ -165,12 +166,11 @@ class AgentHandle:
         with self._within_sending("a task"):
             await self._check_alive()
             entries = await prepare(self._commons, op)
-            sender = None if reply_to is None else reply_to._desk
             feed = await self._commons.books.assign(
                 self._desk,
                 items,
-                assigned_by=None if sender is None else sender.path,
-                reply_to=None if sender is None else sender.thread_id,
+                assigned_by=agent_here(self._commons),
+                reply_to=None if reply_to is None else reply_to.thread_id,
             )
             try:
                 await ask(self._commons, self._desk, op, entries, feed.task_id, seconds)
@@ -198,7 +198,8 @@ class AgentHandle:
         letter = Letter(text=letter) if isinstance(letter, str) else letter
         with self._within_sending("a letter"):
             await self._check_alive()
-            return await self._commons.post.send(self._desk, letter)
+            sender = letter.sender or agent_here(self._commons) or ROOT
+            return await self._commons.post.send(self._desk, letter, sender)
 
     async def submit(self, op: Op) -> Accepted:
         """Submit an operation: a turn that is nobody's task, a steer, changed settings.
@@ -237,28 +238,43 @@ class AgentHandle:
     async def wait_any(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
         """Wait on behalf of this agent's turn; see `AgentTree.wait_any`.
 
-        For tools. Meanwhile the turn does not count among those that run.
+        `Task.wait` and the tree's waits do so by themselves inside its tools; this is for
+        tasks of a program that work for the agent, too.
 
         Raises:
             WaitRing: if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        async with waiting_for(self._commons, self._desk, tasks, every=False):
-            return await wait_any(self._commons, tasks)
+        records = [task.record for task in tasks]
+        async with waiting_for(self._commons, self._desk, records, every=False):
+            return await any_settled(self._commons, records)
 
     async def wait_all(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
         """Wait on behalf of this agent's turn; see `AgentTree.wait_all`.
 
-        For tools. Meanwhile the turn does not count among those that run.
+        `Task.wait` and the tree's waits do so by themselves inside its tools; this is for
+        tasks of a program that work for the agent, too.
 
         Raises:
             WaitRing: if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        async with waiting_for(self._commons, self._desk, tasks, every=True):
-            return await wait_all(tasks)
+        records = [task.record for task in tasks]
+        async with waiting_for(self._commons, self._desk, records, every=True):
+            return await all_settled(records)
+
+    async def wait_idle(self) -> AgentStatus:
+        """Wait until no turn of the agent runs or waits to be run, and return its status.
+
+        For work that is nobody's task: a letter that started a turn, a submitted operation.
+
+        Cancellation: ends the waiting.
+        """
+        async with waiting_here(self._commons, (), every=True):
+            await self._desk.busy.wait_value(lambda busy: not busy)
+        return self.status.get()
 
     async def interrupt(self, by: str = "user") -> None:
         """Stop the agent and all below it; return when what they did has ended.

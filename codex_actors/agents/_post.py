@@ -32,7 +32,7 @@ class Post:
     new_id: Callable[[], str]
     now: Callable[[], float]
 
-    async def send(self, desk: Desk, letter: Letter) -> PostedLetter:
+    async def send(self, desk: Desk, letter: Letter, sender: AgentPath) -> PostedLetter:
         """Write a letter down and put it into the receiver's box.
 
         Raises:
@@ -47,12 +47,12 @@ class Post:
         senders = waiting(desk)
         if len(senders) >= LETTERS:
             raise LetterBoxFull(desk.path, LETTERS, tuple(map(str, senders)))
-        posted = self._stamped(desk, letter)
-        desk.on_their_way.append(letter.sender)
+        posted = self._stamped(desk, letter, sender)
+        desk.on_their_way.append(sender)
         try:
             await self.books.journal.post(posted)
         finally:
-            desk.on_their_way.remove(letter.sender)
+            desk.on_their_way.remove(sender)
             if self.books.journal.waits(posted.id):
                 self.deliver(desk, posted)
         return posted
@@ -88,10 +88,10 @@ class Post:
         if any(map(_triggers, desk.box.values())):
             self.wake(desk)
 
-    def _stamped(self, desk: Desk, letter: Letter) -> PostedLetter:
+    def _stamped(self, desk: Desk, letter: Letter, sender: AgentPath) -> PostedLetter:
         return PostedLetter(
             id=LetterId(self.new_id()),
-            sender=letter.sender,
+            sender=sender,
             receiver=desk.thread_id,
             path=desk.path,
             text=letter.text,

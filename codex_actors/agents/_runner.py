@@ -271,9 +271,9 @@ class TurnRun:
             services=thread.services,
             post=self.post,
         )
-        setup.slot.begin_work()
         try:
-            await sampler.run(setup.prompt())
+            with setup.slot.work():
+                await sampler.run(setup.prompt())
         except Exception as exc:
             # A model client that raises anything but ModelError has a bug. The turn
             # fails with it; the agent and its children live on.
@@ -283,8 +283,6 @@ class TurnRun:
                 info=ErrorInfo(kind="internal_server_error"),
             )
             self.post(core.SamplingFailed(number, failure))
-        finally:
-            setup.slot.end_work()
 
     async def _wait_retry(self, sampling: int, seconds: float) -> None:
         self._log("sampling %d broke off; the next one begins in %.2f s", sampling, seconds)
@@ -295,17 +293,15 @@ class TurnRun:
         workers.calls[call.call_id] = trio.current_time()
         self._log("%s %s: started", call.tool, call.call_id)
         crash = None
-        self._setup.slot.begin_work()
         try:
-            output = await self._setup.toolbox.run(call, self._setup.tool_context)
+            with self._setup.slot.work():
+                output = await self._setup.toolbox.run(call, self._setup.tool_context)
         except Exception as exc:
             # A tool that raises has a bug: failures are values. The model is told, and
             # the turn ends with an error; the agent and its children live on.
             logger.exception("the tool %s failed", call.tool)
             crash = f"internal error in the tool {call.tool}: {exc!r}"
             output = refuse(call, "internal error")
-        finally:
-            self._setup.slot.end_work()
         seconds = trio.current_time() - workers.calls.pop(call.call_id)
         ending = "ended" if output.ok else "failed"
         self._log("%s %s: %s after %.2f s", call.tool, call.call_id, ending, seconds)
