@@ -16,9 +16,10 @@ from typing import Any, TypeAlias
 import attrs
 import pytest
 import trio
+import trio.lowlevel
 import trio.testing
 
-from codex_actors.actors import ActorTerminated, CloseReport
+from codex_actors.actors import ActorTerminated, CloseReport, Strategy
 from codex_actors.agents import AgentHandle, AgentSpec, OperationRefused, Task
 from codex_actors.protocol import (
     Accepted,
@@ -44,7 +45,6 @@ from codex_actors.protocol import (
     UserTurn,
     user_message,
 )
-from codex_actors.actors import Strategy
 from tests.agents.rules.company import (
     DONE,
     Company,
@@ -429,7 +429,7 @@ async def test_input_while_an_interrupted_turn_ends_is_a_turn_after_it(
 
 
 async def nap(me: AgentHandle) -> None:
-    await trio.sleep(0)
+    await trio.lowlevel.checkpoint()
 
 
 @pytest.mark.parametrize("call", [name for name in CALLS if name != "command"])
@@ -460,7 +460,7 @@ async def test_a_sibling_is_brought_down_in_every_moment(
     tmp_path: Path, autojump_clock: Clock
 ) -> None:
     """What was accepted before is there after it, and nobody counts as busy for ever."""
-    for checkpoints in range(0, 30):
+    for checkpoints in range(30):
         async with open_company(
             tmp_path, {"crash": once(crash)}, spec=AgentSpec(strategy=Strategy.ONE_FOR_ALL)
         ) as company:
