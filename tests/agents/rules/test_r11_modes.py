@@ -116,6 +116,23 @@ class Scene:
 
 
 @asynccontextmanager
+async def while_it_is_idle(place: Path) -> AsyncGenerator[Scene, None]:
+    async with open_company(place) as company:
+        yield Scene(company, await child_of(company.root, "child"), lambda: None)
+
+
+@asynccontextmanager
+async def while_a_turn_runs(place: Path) -> AsyncGenerator[Scene, None]:
+    post = Post()
+    async with open_company(place, {"post": post}) as company:
+        agent = await child_of(company.root, "child")
+        task = await agent.assign(doing("post"))
+        await post.reached.wait()
+        yield Scene(company, agent, post.let_go.set, task)
+        post.let_go.set()
+
+
+@asynccontextmanager
 async def while_a_command_runs(place: Path) -> AsyncGenerator[Scene, None]:
     async with open_company(place) as company:
         agent = await child_of(company.root, "child")
@@ -176,6 +193,8 @@ async def while_it_ends(place: Path) -> AsyncGenerator[Scene, None]:
 ENDED = dict.fromkeys(CALLS, "ended") | {"interrupt": "taken", "close": "closed"}
 IDLE = dict.fromkeys(CALLS, "taken") | {"steer": "no_active_turn", "close": "closed"}
 TABLE: list[tuple[Any, dict[str, str]]] = [
+    (while_it_is_idle, IDLE),
+    (while_a_turn_runs, {**IDLE, "input": "joined", "steer": "joined"}),
     (while_a_command_runs, IDLE),
     (while_a_turn_is_prepared, IDLE),
     (while_it_ends, ENDED),
