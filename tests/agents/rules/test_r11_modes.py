@@ -495,3 +495,27 @@ async def test_shutdown_ends_an_agent_and_those_below_it(
             await until_status(agent, "shutdown")
         assert () == company.root.children
         assert trio.current_time() < 10
+
+
+@pytest.mark.parametrize("call", [*(name for name in CALLS if name != "command"), "spawn"])
+async def test_every_call_has_its_answer_while_an_owner_waits_to_be_restarted(
+    call: str, tmp_path: Path, autojump_clock: Clock
+) -> None:
+    """Those below are down with it, and come up with it: their handles stay good."""
+    async with open_company(tmp_path, {"crash": once(crash)}) as company:
+        owner = await child_of(company.root, "owner")
+        child = await child_of(owner, "child")
+        leaf = await child_of(child, "leaf")
+        await owner.assign(doing("crash"))
+        await trio.sleep(0.5)
+        if call == "spawn":
+            await child_of(leaf, "new")
+        else:
+            answer = await verdict(CALLS[call](leaf))
+            assert {**IDLE, "steer": "no_active_turn"}[call] == answer
+        if call == "close":
+            assert () == child.children
+            return
+        assert DONE == await run(leaf, doing())
+        if call in ("input", "task", "letter", "trigger", "items"):
+            assert f"the {call}" in "\n".join(company.texts(leaf))
