@@ -7,7 +7,7 @@ from typing import Any, final
 
 import trio
 
-from ..actors import ActorTerminated, CloseReport, Exit, Supervisor, Watch
+from ..actors import ActorTerminated, CloseReport, Supervisor, Watch
 from ..protocol import (
     ROOT,
     Accepted,
@@ -30,7 +30,7 @@ from ..protocol import (
     UserInput,
     UserTurn,
 )
-from ._asking import ask, prepare
+from ._asking import ask, prepare, wait_up
 from ._closing import close_agent
 from ._commons import Commons, agent_here
 from ._deadlines import within
@@ -164,7 +164,7 @@ class AgentHandle:
         items = (TextInput(work),) if isinstance(work, str) else work
         op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
         with self._within_sending("a task"):
-            await self._check_alive()
+            await wait_up(self._commons, self._desk)
             entries = await prepare(self._commons, op)
             feed = await self._commons.books.assign(
                 self._desk,
@@ -197,7 +197,7 @@ class AgentHandle:
         """
         letter = Letter(text=letter) if isinstance(letter, str) else letter
         with self._within_sending("a letter"):
-            await self._check_alive()
+            await wait_up(self._commons, self._desk)
             sender = letter.sender or agent_here(self._commons) or ROOT
             return await self._commons.post.send(self._desk, letter, sender)
 
@@ -314,9 +314,3 @@ class AgentHandle:
     def _within_sending(self, what: str) -> Any:
         seconds = self._commons.settings.deadlines.send
         return within(seconds, f"{what} for {self.path}", lambda: "it may have been sent")
-
-    async def _check_alive(self) -> None:
-        ref = self._desk.ref
-        if self._desk.closing or ref is None or isinstance(ref.status.get(), Exit):
-            await trio.lowlevel.checkpoint()
-            raise ActorTerminated(self.path.text)

@@ -13,6 +13,7 @@ from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
 from ..rollout import RolloutStore, time_stamp
 from ._accounts import Account
 from ._agent import start_actor
+from ._asking import wait_up
 from ._authority import child_settings
 from ._commons import Commons
 from ._desk import Desk, Life
@@ -177,20 +178,20 @@ async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[It
 
 
 async def _start(commons: Commons, owner: Desk, desk: Desk) -> None:
-    life = await _life_of(owner)
+    life = await _life_of(commons, owner)
     try:
         await start_actor(commons, desk, await life.keep_children())
     except SupervisorClosing as error:
         raise ActorTerminated(owner.path.text) from error
 
 
-async def _life_of(owner: Desk) -> Life:
+async def _life_of(commons: Commons, owner: Desk) -> Life:
     """Wait until the owner runs: it may be on its way up again after a crash."""
-    assert owner.ref is not None, "an agent that has no actor cannot spawn"
-    status = await owner.ref.status.wait_value(lambda now: now not in ("starting", "restarting"))
+    ref = await wait_up(commons, owner)
+    status = await ref.status.wait_value(lambda now: now not in ("starting", "restarting"))
     if status == "running" and owner.life is not None and owner.comes_back:
-        await owner.ref.status.wait_value(lambda now: now != "running")
-        return await _life_of(owner)
+        await ref.status.wait_value(lambda now: now != "running")
+        return await _life_of(commons, owner)
     if owner.life is None or owner.life.over:
         raise ActorTerminated(owner.path.text)
     return owner.life

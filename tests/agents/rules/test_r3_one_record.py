@@ -350,8 +350,14 @@ async def test_a_poisoned_leaf_ends_alone(tmp_path: Path, autojump_clock: Clock)
     async with open_company(tmp_path, toolbox=make) as company:
         leaf = await company.root.spawn(AgentSpec(name="leaf", instructions=poisoned))
         beside = await child_of(company.root, "beside")
-        first = await leaf.assign("one", reply_to=company.root)
-        tasks = [first, *[await leaf.assign(word) for word in ("two", "three", "four", "five")]]
+        tasks = [await leaf.assign("one", reply_to=company.root)]
+
+        async def give(word: str) -> None:
+            tasks.append(await leaf.assign(word))
+
+        async with trio.open_nursery() as nursery:
+            for word in ("two", "three", "four", "five"):
+                nursery.start_soon(give, word)
         outcomes = [await outcome(task) for task in tasks]
 
         assert outcomes[0] == TaskFailed("the agent crashed at it twice", "internal_server_error")
