@@ -220,5 +220,3 @@ async def journal_of(home: Path, root: AgentHandle) -> AsyncGenerator[Any, None]
     """What the disk knows of a tree that has ended."""
     async with open_journal(str(home), root.thread_id) as journal:
         yield journal.state
-
-

@@ -180,7 +180,10 @@ IDLE = dict.fromkeys(CALLS, "taken") | {"steer": "no_active_turn", "close": "clo
 TABLE: list[tuple[Any, dict[str, str]]] = [
     (while_a_command_runs, IDLE),
     (while_a_turn_is_prepared, IDLE),
-    (while_it_waits_to_be_restarted, {**IDLE, "steer": "joined or no_active_turn", "single": "taken"}),
+    (
+        while_it_waits_to_be_restarted,
+        {**IDLE, "steer": "joined or no_active_turn", "single": "taken"},
+    ),
     (while_it_ends, ENDED),
 ]
 

@@ -363,9 +363,7 @@ async def test_a_name_is_free_when_its_bearer_is_closed(
 
 async def test_a_stuck_tool_goes_with_its_agent(tmp_path: Path, autojump_clock: Clock) -> None:
     post = Post()
-    async with open_company(
-        tmp_path, {"post": post}, deadlines=Deadlines(interrupt=30)
-    ) as company:
+    async with open_company(tmp_path, {"post": post}, deadlines=Deadlines(interrupt=30)) as company:
         child = await child_of(company.root, "child")
         task = await child.assign(doing("be_deaf"))
         await trio.sleep(1)

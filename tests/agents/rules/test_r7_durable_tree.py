@@ -395,7 +395,8 @@ async def history(home: Path, **fork: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("fork", "known"), [("none", []), (1, [3]), (2, [2, 3]), (9, [0, 1, 2, 3]), ("all", [0, 1, 2, 3])]
+    ("fork", "known"),
+    [("none", []), (1, [3]), (2, [2, 3]), (9, [0, 1, 2, 3]), ("all", [0, 1, 2, 3])],
 )
 async def test_a_fork_knows_the_last_turns(fork: Any, known: list[int], home: Path) -> None:
     texts = await history(home, fork=fork)

@@ -68,7 +68,9 @@ REFUSED: list[tuple[AgentSpec, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("spec", "error", "words"), REFUSED, ids=[f"{e.__name__}{n}" for n, (_, e, _) in enumerate(REFUSED)]
+    ("spec", "error", "words"),
+    REFUSED,
+    ids=[f"{e.__name__}{n}" for n, (_, e, _) in enumerate(REFUSED)],
 )
 async def test_what_cannot_be_had_is_refused_and_nothing_is_made(
     spec: AgentSpec, error: type[Exception], words: str, tmp_path: Path, autojump_clock: Clock
@@ -118,9 +120,7 @@ async def test_a_child_is_as_its_owner_if_nothing_is_said(
 
 async def test_a_role_takes_tools_away(tmp_path: Path, autojump_clock: Clock) -> None:
     async with open_company(tmp_path) as company:
-        child = await company.root.spawn(
-            AgentSpec(role=Role(name="reader", without_tools=("do",)))
-        )
+        child = await company.root.spawn(AgentSpec(role=Role(name="reader", without_tools=("do",))))
         await run(child, doing("sleep"))
 
         assert ["unsupported call: do"] == company.outputs(child)

@@ -148,9 +148,7 @@ async def test_tokens_end_a_turn_before_its_next_request(
     small = Limits(tokens=2 * TOKENS)
     more = {"limits": small} if whose == "trees" else {}
     async with open_company(tmp_path, {"nap": nap}, **more) as company:
-        lead = await child_of(
-            company.root, "lead", limits=small if whose == "owners" else Limits()
-        )
+        lead = await child_of(company.root, "lead", limits=small if whose == "owners" else Limits())
         child = await child_of(lead, "child", limits=small if whose == "own" else Limits())
         ending = await run(child, doing("nap", "nap", "nap"))
         await trio.testing.wait_all_tasks_blocked()
@@ -178,9 +176,7 @@ async def test_seconds_end_a_turn_in_the_middle_of_a_tool(
     small = Limits(seconds=60)
     more = {"limits": small} if whose == "trees" else {}
     async with open_company(tmp_path, {"nap": nap}, **more) as company:
-        lead = await child_of(
-            company.root, "lead", limits=small if whose == "owners" else Limits()
-        )
+        lead = await child_of(company.root, "lead", limits=small if whose == "owners" else Limits())
         child = await child_of(lead, "child", limits=small if whose == "own" else Limits())
         ending = await run(child, doing("sleep"))
         await trio.testing.wait_all_tasks_blocked()
