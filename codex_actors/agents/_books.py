@@ -91,6 +91,10 @@ class Books:
             ThreadNotFound: if it is to be resumed, and there is no such thread; then
                 nothing is written.
         """
+        if self.services.journal is not None:
+            self._journal = self.services.journal
+            await trio.lowlevel.checkpoint()
+            return
         if found_in is not None:
             await RolloutStore(found_in).find(root)
         await self._stack.enter_async_context(open_lock(self.home, root))
@@ -211,9 +215,10 @@ class Books:
         return problem
 
     async def settle_all(self, outcome: TaskOutcome) -> None:
-        """Give every task that is still open the same outcome."""
+        """Give every task that is still open the same outcome, and write what is late."""
         if self._journal is not None:
             await self.settle_many({record.id: outcome for record in self._journal.unsettled()})
+            await self._journal.catch_up()
 
     async def settle_agents(self, thread_ids: Iterable[ThreadId], outcome: TaskOutcome) -> None:
         """Give every open task of these agents the same outcome."""

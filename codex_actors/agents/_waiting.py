@@ -58,7 +58,7 @@ async def waiting_for(
 
 def _check_ring(commons: Commons, desk: Desk) -> None:
     """Refuse what closes a ring, unless there is a way out of it."""
-    waits = {
+    waits: dict[str, list[Wait]] = {
         other.thread_id: [_left(wait) for wait in other.waiting]
         for other in commons.desks.values()
         if other.waiting

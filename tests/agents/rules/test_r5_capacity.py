@@ -32,6 +32,7 @@ from codex_actors.tools import standard_toolbox
 from tests.agents.rules.company import (
     DONE,
     PATIENCE,
+    Deed,
     Post,
     child_of,
     crash,
@@ -110,7 +111,7 @@ async def test_a_slot_is_kept_while_one_tool_works_and_given_back_when_all_wait(
         await me.wait_all([await child.assign(doing("other"))])
         return "waited"
 
-    deeds = {"wait": wait, "work": work, "other": other}
+    deeds: dict[str, Deed] = {"wait": wait, "work": work, "other": other}
     async with open_company(tmp_path, deeds, capacity=Capacity(running=1)) as company:
         task = await company.root.assign(script(do("wait", "wait", "work"), say("done")))
         await trio.sleep(100)
@@ -128,7 +129,7 @@ async def test_a_turn_goes_on_only_when_it_has_its_slot_again(
     tmp_path: Path, autojump_clock: Clock
 ) -> None:
     stranger = Post()
-    deeds = {"lead": lead, "stranger": stranger}
+    deeds: dict[str, Deed] = {"lead": lead, "stranger": stranger}
     async with open_company(tmp_path, deeds, capacity=Capacity(running=1)) as company:
         task = await company.root.assign(doing("lead"))
         await trio.sleep(300)

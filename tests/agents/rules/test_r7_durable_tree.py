@@ -8,7 +8,7 @@ closed does not come back.
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import pytest
 import trio
 import trio.testing
 
-from codex_actors.actors import Strategy
+from codex_actors.actors import RestartLimit, Strategy
 from codex_actors.agents import AgentHandle, AgentSpec
 from codex_actors.agents._plan import settings_of
 from codex_actors.protocol import (
@@ -41,6 +41,7 @@ from codex_actors.tools import Toolbox, ToolContext, answer
 from tests.agents.rules.company import (
     DONE,
     Company,
+    Deed,
     Post,
     child_of,
     do,
@@ -62,6 +63,9 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+NO_DEEDS: Mapping[str, Deed] = {}
+
+
 def kill(home: Path) -> Path:
     """Return what a process would leave that is killed now: a copy of all that is on disk."""
     copy = home.with_name(home.name + "-left")
@@ -71,7 +75,12 @@ def kill(home: Path) -> Path:
 
 @asynccontextmanager
 async def resumed(
-    home: Path, root: AgentHandle, deeds: Any = {}, *, spec: AgentSpec = AgentSpec(), **more: Any
+    home: Path,
+    root: AgentHandle,
+    deeds: Any = NO_DEEDS,
+    *,
+    spec: AgentSpec = AgentSpec(),
+    **more: Any,
 ) -> AsyncGenerator[Company, None]:
     spec = attrs.evolve(spec, resume=root.thread_id)
     with trio.fail_after(20):
@@ -167,8 +176,6 @@ async def test_an_agent_that_crashed_for_good_does_not_come_back(home: Path) -> 
         if settings.developer_instructions == "poison":
             raise RuntimeError("poison")
         return Toolbox([])
-
-    from codex_actors.actors import RestartLimit
 
     spec = AgentSpec(restart_limit=RestartLimit(max_restarts=0))
     async with open_company(home, toolbox=make, ephemeral=False, spec=spec) as company:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 import trio.testing
 
@@ -39,8 +40,6 @@ THINKING = "thinking"
 
 
 def models() -> dict[str, Any]:
-    import attrs
-
     thinker = attrs.evolve(
         KNOWN, slug=THINKING, efforts=("low", "high"), default_effort="low", supports_summary=False
     )

@@ -90,7 +90,7 @@ async def test_agents(where: str, tmp_path: Path, autojump_clock: Clock) -> None
         with pytest.raises(TooManyAgents, match="/root/child and those below"):
             await child.spawn()
         other = await company.root.spawn()
-        with pytest.raises(TooManyAgents, match="/root and those below it are as many.* 4:"):
+        with pytest.raises(TooManyAgents, match=r"/root and those below it are as many.* 4:"):
             await other.spawn()
         await child.close()
         await (await other.spawn()).spawn()
@@ -146,7 +146,7 @@ async def test_tokens_end_a_turn_before_its_next_request(
     whose: str, tmp_path: Path, autojump_clock: Clock
 ) -> None:
     small = Limits(tokens=2 * TOKENS)
-    more = {"limits": small} if whose == "trees" else {}
+    more: dict[str, Any] = {"limits": small} if whose == "trees" else {}
     async with open_company(tmp_path, {"nap": nap}, **more) as company:
         lead = await child_of(company.root, "lead", limits=small if whose == "owners" else Limits())
         child = await child_of(lead, "child", limits=small if whose == "own" else Limits())
@@ -174,7 +174,7 @@ async def test_seconds_end_a_turn_in_the_middle_of_a_tool(
     whose: str, tmp_path: Path, autojump_clock: Clock
 ) -> None:
     small = Limits(seconds=60)
-    more = {"limits": small} if whose == "trees" else {}
+    more: dict[str, Any] = {"limits": small} if whose == "trees" else {}
     async with open_company(tmp_path, {"nap": nap}, **more) as company:
         lead = await child_of(company.root, "lead", limits=small if whose == "owners" else Limits())
         child = await child_of(lead, "child", limits=small if whose == "own" else Limits())
