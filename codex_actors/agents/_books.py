@@ -70,6 +70,8 @@ class Books:
     _journal: Journal | None = None
     _unwritten: dict[TaskId, TaskOutcome] = attrs.field(factory=dict)
     """Outcomes that were told while the disk refused to hold them."""
+    _unclosed: dict[ThreadId, CloseReason] = attrs.field(factory=dict)
+    """Agents that ended while it did."""
 
     @property
     def journal(self) -> Journal:
@@ -114,7 +116,10 @@ class Books:
             await self.journal.create_agent(edge)
 
     async def leave(self, thread_ids: Iterable[ThreadId], reason: CloseReason) -> str | None:
-        """Write down that agents are no more; return what the disk had against it."""
+        """Write down that agents are no more; return what the disk had against it.
+
+        What it refuses is written with the next outcome of a task, or at the tree's end.
+        """
         known = [name for name in thread_ids if name in self.journal.agents]
         if not known:
             await trio.lowlevel.checkpoint()
@@ -122,7 +127,10 @@ class Books:
         try:
             await self.journal.close_agents(known, reason)
         except JournalError as error:
+            self._unclosed |= dict.fromkeys(known, reason)
             return str(error)
+        for name in known:
+            self._unclosed.pop(name, None)
         return None
 
     async def assign(
@@ -180,7 +188,8 @@ class Books:
         if task_id is None:
             return Concluded(self.hub, thread, None)
         record = self.journal.task(task_id)
-        if record is not None and record.outcome is not None and not self._unwritten:
+        late = self._unwritten or self._unclosed
+        if record is not None and record.outcome is not None and not late:
             return Concluded(self.hub, thread, record)
         record, problem = await self._write(task_id, outcome)
         if problem is not None:
@@ -222,6 +231,7 @@ class Books:
         """Give every task that is still open the same outcome."""
         if self._journal is not None:
             await self.settle_many({record.id: outcome for record in self._journal.unsettled()})
+            await self._write_late()
 
     async def settle_agents(self, thread_ids: Iterable[ThreadId], outcome: TaskOutcome) -> None:
         """Give every open task of these agents the same outcome."""
@@ -262,13 +272,14 @@ class Books:
         return record, None
 
     async def _write_late(self) -> None:
-        """Write what was told while the disk refused to hold it; others may be doing the same."""
+        """Write what happened while the disk refused to hold it; others may be doing the same."""
         late = dict(self._unwritten)
-        if not late:
-            return
         with suppress(JournalError):  # that was told when it refused first
-            await self.journal.settle_many(late)
-            self._forget(late)
+            if late:
+                await self.journal.settle_many(late)
+                self._forget(late)
+        for name, reason in tuple(self._unclosed.items()):
+            await self.leave([name], reason)
 
     def _forget(self, written: Iterable[TaskId]) -> None:
         for task_id in written:
