@@ -49,8 +49,13 @@ async def judge_rest(play: Play) -> None:
     resident = set(commons.residency._loaded)
     play.check(loaded == resident, f"loaded are {loaded}, counted {resident}")
     if roots:
-        unsettled = [f"{r.id} of {r.path}" for r in commons.books.journal.unsettled()]
+        told = commons.books._unwritten
+        left = [r for r in commons.books.journal.unsettled() if r.id not in told]
+        unsettled = [f"{r.id} of {r.path}" for r in left]
         play.check(not unsettled, f"nobody works on the open tasks {unsettled}")
+        known, here = set(commons.books.journal.agents), set(commons.desks)
+        known -= set(commons.books._unclosed)
+        play.check(known == here, f"the journal knows {known}, and there are {here}")
     for desk in desks:
         _judge_desk(play, desk)
         _judge_home(play, desk)
@@ -133,7 +138,7 @@ async def _judge_memory(play: Play, desk: Desk) -> None:
 
 def _judge_probed(play: Play) -> None:
     """Judge mail, once everybody who lives has been made to read it."""
-    if play.struck_in == "probing":
+    if play.struck_in == "probing" or play.ledger.refusals:
         return
     commons = play.tree._commons
     for desk in commons.desks.values():
@@ -165,7 +170,8 @@ def judge_end(play: Play) -> None:
         return
     commons = play.tree._commons
     if commons.books._journal is not None:
-        open_ones = commons.books.journal.unsettled()
+        left = commons.books.journal.unsettled()
+        open_ones = [r for r in left if r.id not in commons.books._unwritten]
         play.check(not open_ones, f"tasks have no outcome: {open_ones}")
         given = len(commons.books.journal.state.tasks)
         settled = commons.hub.settlements.get()
@@ -173,6 +179,11 @@ def judge_end(play: Play) -> None:
     for task in play.tasks:
         told = play.told.get(task.id)
         play.check(told == task.record.get(), f"{task} was told as {told}")
+        written = commons.books.journal.task(task.id)
+        play.check(
+            told is not None and written is not None and written.outcome in (None, told.outcome),
+            f"of {task} is written {written}",
+        )
     for thread_id, cell in commons.hub._statuses.items():
         play.check(cell.get() == "shutdown", f"{thread_id} is {cell.get()} after the end")
     for desk in commons.desks.values():
