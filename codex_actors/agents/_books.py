@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import final
 
 import attrs
@@ -27,6 +27,7 @@ from ..rollout import (
     CloseReason,
     Journal,
     JournalError,
+    JournalRefused,
     RolloutStore,
     open_journal,
     open_lock,
@@ -68,10 +69,8 @@ class Books:
     _stack: AsyncExitStack
     """Holds the journal open until the tree has ended."""
     _journal: Journal | None = None
-    _unwritten: dict[TaskId, TaskOutcome] = attrs.field(factory=dict)
-    """Outcomes that were told while the disk refused to hold them."""
-    _unclosed: dict[ThreadId, CloseReason] = attrs.field(factory=dict)
-    """Agents that ended while it did."""
+    _late: dict[TaskId, TaskRecord] = attrs.field(factory=dict)
+    """Tasks whose ends were told while the disk refused to hold them; the journal goes on trying."""
 
     @property
     def journal(self) -> Journal:
@@ -115,23 +114,16 @@ class Books:
         else:
             await self.journal.create_agent(edge)
 
-    async def leave(self, thread_ids: Iterable[ThreadId], reason: CloseReason) -> str | None:
-        """Write down that agents are no more; return what the disk had against it.
+    def leave(self, thread_ids: Iterable[ThreadId], reason: CloseReason) -> None:
+        """Write down that agents are no more, before whatever is written next.
 
-        What it refuses is written with the next outcome of a task, or at the tree's end.
+        A disk that refuses holds it later. Not a checkpoint: their names are free from here on.
         """
-        known = [name for name in thread_ids if name in self.journal.agents]
-        if not known:
-            await trio.lowlevel.checkpoint()
-            return None
-        try:
-            await self.journal.close_agents(known, reason)
-        except JournalError as error:
-            self._unclosed |= dict.fromkeys(known, reason)
-            return str(error)
-        for name in known:
-            self._unclosed.pop(name, None)
-        return None
+        self.journal.close_late(thread_ids, reason)
+
+    async def catch_up(self) -> None:
+        """Have written what is late, if the disk takes it."""
+        await self.journal.catch_up()
 
     async def assign(
         self,
@@ -180,16 +172,15 @@ class Books:
 
         Cancellation: nothing is lost; the next call goes on.
         """
-        if task_id is not None:
+        if task_id is not None and task_id not in self._late:
             # Written with the turn's last lines, in one go; what follows only looks.
-            self.journal.settle_soon(task_id, self._unwritten.get(task_id, outcome))
+            self.journal.settle_soon(task_id, outcome)
         thread.sync()
         await thread.flush()
         if task_id is None:
             return Concluded(self.hub, thread, None)
         record = self.journal.task(task_id)
-        late = self._unwritten or self._unclosed
-        if record is not None and record.outcome is not None and not late:
+        if record is not None and record.outcome is not None:
             return Concluded(self.hub, thread, record)
         record, problem = await self._write(task_id, outcome)
         if problem is not None:
@@ -208,21 +199,17 @@ class Books:
 
     async def settle_many(self, outcomes: Mapping[TaskId, TaskOutcome]) -> str | None:
         """Write down how tasks ended, all at once, and tell."""
-        if not outcomes or self._journal is None:
+        fresh = {name: outcome for name, outcome in outcomes.items() if name not in self._late}
+        if not fresh or self._journal is None:
             await trio.lowlevel.checkpoint()
             return None
-        records: Iterable[TaskRecord]
+        records: Sequence[TaskRecord]
         problem = None
-        # What was told while the disk refused it stands.
-        outcomes = {name: self._unwritten.get(name, told) for name, told in outcomes.items()}
         try:
-            records = await self._journal.settle_many(outcomes)
-        except JournalError as error:
+            records = await self._journal.settle_many(fresh)
+        except JournalRefused as error:
             problem = str(error)
-            self._unwritten |= outcomes
-            records = [self._known(name, outcome) for name, outcome in outcomes.items()]
-        else:
-            self._forget(outcomes)
+            records = [self._settle_late(name, outcome) for name, outcome in fresh.items()]
         for record in records:
             self.hub.settle(record)
         return problem
@@ -231,7 +218,6 @@ class Books:
         """Give every task that is still open the same outcome."""
         if self._journal is not None:
             await self.settle_many({record.id: outcome for record in self._journal.unsettled()})
-            await self._write_late()
 
     async def settle_agents(self, thread_ids: Iterable[ThreadId], outcome: TaskOutcome) -> None:
         """Give every open task of these agents the same outcome."""
@@ -259,33 +245,16 @@ class Books:
     async def _write(self, task_id: TaskId, outcome: TaskOutcome) -> tuple[TaskRecord, str | None]:
         """Write an outcome; a disk that refuses must not keep anybody waiting.
 
-        It is told then all the same, and written with the next one.
+        It is told then all the same, and written with whatever the disk takes next.
         """
-        outcome = self._unwritten.get(task_id, outcome)
+        if task_id in self._late:
+            await trio.lowlevel.checkpoint()
+            return self._late[task_id], None
         try:
-            record = await self.journal.settle(task_id, outcome)
-        except JournalError as error:
-            self._unwritten[task_id] = outcome
-            return self._known(task_id, outcome), str(error)
-        self._forget([task_id])
-        await self._write_late()
-        return record, None
+            return await self.journal.settle(task_id, outcome), None
+        except JournalRefused as error:
+            return self._settle_late(task_id, outcome), str(error)
 
-    async def _write_late(self) -> None:
-        """Write what happened while the disk refused to hold it; others may be doing the same."""
-        late = dict(self._unwritten)
-        with suppress(JournalError):  # that was told when it refused first
-            if late:
-                await self.journal.settle_many(late)
-                self._forget(late)
-        for name, reason in tuple(self._unclosed.items()):
-            await self.leave([name], reason)
-
-    def _forget(self, written: Iterable[TaskId]) -> None:
-        for task_id in written:
-            self._unwritten.pop(task_id, None)
-
-    def _known(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
-        record = self.journal.task(task_id)
-        assert record is not None, "the outcome of a task that was never given"
-        return attrs.evolve(record, outcome=outcome)
+    def _settle_late(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
+        record = self._late[task_id] = self.journal.settle_late(task_id, outcome)
+        return record

@@ -261,7 +261,7 @@ class AgentHandle:
             return await wait_all(tasks)
 
     async def interrupt(self, by: str = "user") -> None:
-        """Stop the agent and all below it; return when they are idle.
+        """Stop the agent and all below it; return when what they did has ended.
 
         Running turns end, and those that wait are dropped; their tasks end as interrupted.
         The agents live on. No letter, no news and no other agent starts a turn of theirs until

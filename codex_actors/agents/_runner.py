@@ -14,6 +14,7 @@ import attrs
 import trio
 
 from .. import core
+from ..actors._deep import effective_deadline
 from ..core import Effect, Entry, Turn, TurnInput
 from ..models import Prompt
 from ..protocol import (
@@ -75,6 +76,8 @@ class TurnRun:
         """Who has asked for its end."""
         self.finished = False
         """Whether the turn's end is written and told."""
+        self.timed_out: float | None = None
+        """The seconds that the turn had, if they ended it."""
         self._asked = False
         """Whether a sampling was started just now."""
 
@@ -83,14 +86,10 @@ class TurnRun:
         """Whether the turn takes no more input."""
         return self.turn.is_over or self.turn.phase is core.Phase.STOPPING
 
-    def leftover(self) -> tuple[Entry, ...]:
-        """Take the input that was accepted, but came after the turn was over."""
-        entries: tuple[Entry, ...] = ()
-        while self._inbox:
-            what = self._inbox.popleft()
-            if isinstance(what, core.Steered):
-                entries += what.entries
-        return entries
+    def leftover(self, *, quiet: bool) -> tuple[Entry, ...]:
+        """Return the input that was accepted, but came after the turn was over."""
+        late = [what for what in self._inbox if isinstance(what, core.Steered)]
+        return tuple(entry for what in late if what.quiet is quiet for entry in what.entries)
 
     def waiting(self) -> AbstractAsyncContextManager[None]:
         """Do not count as running while one of the turn's tools waits for somebody else."""
@@ -155,7 +154,7 @@ class TurnRun:
             await self._loop(workers, effects)
         finally:
             # A crash is no end: the agent's next incarnation says what became of the turn.
-            if not self.finished and trio.current_effective_deadline() == -math.inf:
+            if not self.finished and effective_deadline() == -math.inf:
                 with trio.move_on_after(CLEAN_UP, shield=True):
                     self.post(core.Interrupted(self._stopped_by()))
                     await self._loop(workers, ())
@@ -192,7 +191,12 @@ class TurnRun:
             return ()
         if self._first_token_at is None and isinstance(what, core.ItemReceived):
             self._first_token_at = self._thread.services.now()
+        before = self.turn.tokens.total_token_usage.total_tokens
         self.turn, effects = core.step(self.turn, what)
+        # When they are known, not when they are told: then the response's tools have ended.
+        used = self.turn.tokens.total_token_usage.total_tokens - before
+        if used > 0:
+            self._thread.account.charge(used)
         return effects
 
     def _start_later(self) -> None:
@@ -254,6 +258,8 @@ class TurnRun:
     async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
         await trio.sleep_until(time)
         limit = self._thread.account.refuses_request(trio.current_time())
+        if interrupted is not None and not self.stopping:
+            self.timed_out = self._setup.seconds
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
 
     async def _sample(self, number: int) -> None:

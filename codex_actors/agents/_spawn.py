@@ -10,7 +10,7 @@ import trio
 from .. import core
 from ..actors import ActorTerminated, SupervisorClosing
 from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
-from ..rollout import time_stamp
+from ..rollout import RolloutStore, time_stamp
 from ._accounts import Account
 from ._agent import start_actor
 from ._authority import child_settings
@@ -166,7 +166,13 @@ async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[It
     if thread is not None:
         await trio.lowlevel.checkpoint()
         return core.fork_items(thread.history.items, spec.fork)
-    rollout = await commons.recorder.read(owner.thread_id)
+    if owner.begun:
+        rollout = await commons.recorder.read(owner.thread_id)
+    elif owner.stored is not None:
+        rollout = await RolloutStore(owner.settings.home).read(owner.stored)
+    else:  # it has said nothing yet
+        await trio.lowlevel.checkpoint()
+        return ()
     return core.fork_items(core.replay(rollout.lines).items, spec.fork)
 
 
@@ -191,5 +197,6 @@ async def _life_of(owner: Desk) -> Life:
 
 
 async def _undo(commons: Commons, desk: Desk) -> None:
+    commons.books.leave([desk.thread_id], "closed")
     remove_desk(commons, desk)
-    await commons.books.leave([desk.thread_id], "closed")
+    await commons.books.catch_up()

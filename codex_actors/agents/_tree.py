@@ -112,7 +112,8 @@ class AgentTree:
 
         It does not matter when they ended. To wait no longer than so many seconds, use
         `trio.move_on_after`, and read `Task.progress`: that time is over says nothing
-        about the tasks. Inside a tool, use `AgentHandle.wait_any`.
+        about the tasks. Of no tasks there are no records, at once. Inside a tool, use
+        `AgentHandle.wait_any`.
 
         Cancellation: ends the waiting; the tasks go on.
         """

@@ -39,7 +39,7 @@ from codex_actors.protocol import (
     ToolCall,
     ToolOutput,
 )
-from codex_actors.rollout import Recorder
+from codex_actors.rollout import Journal, Recorder
 from codex_actors.tools import Toolbox, ToolContext, answer, refuse
 from tests.agents.faulty import Disk, Ledger, Planted, journal_on
 from tests.agents.support import settings, tool
@@ -188,6 +188,7 @@ class Play:
     _ids: Iterator[int] = attrs.field(factory=lambda: iter(range(1, 10**9)))
     _numbers: Iterator[int] = attrs.field(factory=lambda: iter(range(1, 10**9)))
     _wake: trio.Event = attrs.field(init=False)
+    _journal: Journal = attrs.field(init=False)
 
     # Running it
 
@@ -212,6 +213,7 @@ class Play:
 
     async def _main(self) -> None:
         self._wake = trio.Event()
+        self._journal = journal_on(self.ledger)
         trio.lowlevel.spawn_system_task(self._watch, name="harness: watch")
         with trio.move_on_after(LONGEST) as longest:
             async with trio.open_nursery() as beside:
@@ -248,6 +250,7 @@ class Play:
             except Planted as error:
                 self.broken.append(f"{error!r} left the tree")
         self.enter("after")
+        await self._journal.catch_up()
         for _ in range(3):  # whoever is told last is scheduled now
             await trio.lowlevel.cancel_shielded_checkpoint()
 
@@ -262,7 +265,7 @@ class Play:
             now=lambda: 1_700_000_000.0,
             jitter=lambda: 1.0,
             recorder=self.disguise(self.disk),
-            journal=journal_on(self.ledger),
+            journal=self._journal,
         )
 
     async def _inside(self, beside: trio.Nursery) -> None:

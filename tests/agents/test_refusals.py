@@ -56,6 +56,8 @@ async def test_the_end_of_the_tree_writes_what_was_told_and_not_what_it_would_sa
         record = await task.wait()
         ledger.refusals = 0
 
+    assert given.journal is not None
+    await given.journal.catch_up()
     assert record.outcome == TaskCompleted("ok")
     assert record.outcome == _written(given, task.id)
 
@@ -73,6 +75,7 @@ async def test_an_agent_that_was_closed_while_the_disk_refused_does_not_come_bac
         await child.close()
         ledger.refusals = 0
 
+    await given.journal.catch_up()
     assert child.thread_id not in given.journal.agents
     assert [root.thread_id] == list(given.journal.agents)
 

@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from codex_actors.actors import ActorError, ActorTerminated
-from codex_actors.agents import AgentHandle, AgentSpec, NameInUse, NoSuchAgent, open_agents
+from codex_actors.agents import AgentHandle, NameInUse, NoSuchAgent, open_agents
 from codex_actors.models import ScriptedModel
 from codex_actors.protocol import (
     Completed,
