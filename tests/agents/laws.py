@@ -55,8 +55,10 @@ async def judge_rest(play: Play) -> None:
         left = [r for r in commons.books.journal.unsettled() if r.id not in told]
         unsettled = [f"{r.id} of {r.path}" for r in left]
         play.check(not unsettled, f"nobody works on the open tasks {unsettled}")
-        known, here = set(commons.books.journal.agents), set(commons.desks)
-        same = known == here or play.ledger.refusals
+        agents, here = commons.books.journal.agents, {d.thread_id for d in desks if d.parent}
+        # A root that did not come to be is known to its own journal, which nobody reads again.
+        known = {name for name, edge in agents.items() if edge.parent_thread_id is not None}
+        same = known == here or play.ledger.full
         play.check(same, f"the journal knows {known}, and there are {here}")
     for desk in desks:
         _judge_desk(play, desk)
@@ -140,7 +142,7 @@ async def _judge_memory(play: Play, desk: Desk) -> None:
 
 def _judge_probed(play: Play) -> None:
     """Judge mail, once everybody who lives has been made to read it."""
-    if play.struck_in == "probing" or play.ledger.refusals:
+    if play.struck_in == "probing" or play.ledger.full:
         return
     commons = play.tree._commons
     for desk in commons.desks.values():
@@ -173,7 +175,7 @@ def judge_end(play: Play) -> None:
     commons = play.tree._commons
     if commons.books._journal is not None:
         open_ones = commons.books.journal.unsettled()
-        play.check(not open_ones or play.ledger.refusals, f"tasks have no outcome: {open_ones}")
+        play.check(not open_ones or play.ledger.full, f"tasks have no outcome: {open_ones}")
         given = len(commons.books.journal.state.tasks)
         settled = commons.hub.settlements.get()
         play.check(settled == given, f"{given} tasks have {settled} ends")
