@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import final
+from typing import Final, final
 
 import attrs
 import trio
@@ -14,6 +14,7 @@ from ..protocol import (
     AgentPath,
     LetterId,
     TaskId,
+    TaskInterrupted,
     TaskOutcome,
     TaskRecord,
     TextInput,
@@ -38,6 +39,9 @@ from ._feed import TaskFeed
 from ._hub import Hub
 from ._services import AgentServices
 from ._thread import Thread
+
+SETTLING: Final = 5.0
+"""Seconds that writing down a task's end may take when its giver is being cancelled."""
 
 
 @final
@@ -137,6 +141,8 @@ class Books:
 
         Raises:
             JournalError: if the disk refuses; then there is no task.
+
+        Cancellation: there is none, or it has ended as interrupted: nobody hands it on.
         """
         name = self.services.new_id()
         record = TaskRecord(
@@ -150,7 +156,16 @@ class Books:
             reply_to=reply_to,
         )
         feed = TaskFeed(record.id, desk.thread_id, WatchCell(record))
-        await self.journal.assign(record)
+        given = False
+        try:
+            await self.journal.assign(record)
+            given = True
+        finally:
+            # Somebody else's batch may have taken it along when its giver was cancelled.
+            if not given and self.journal.task(record.id) is not None:
+                giver = "user" if assigned_by is None else assigned_by.text
+                with trio.move_on_after(SETTLING, shield=True):
+                    await self.settle(record.id, TaskInterrupted(giver))
         self.hub.add_feed(feed)
         return feed
 

@@ -23,6 +23,7 @@ from ..protocol import (
     Spent,
     Steer,
     TaskFailed,
+    TaskId,
     TaskRecord,
     TextInput,
     ThreadId,
@@ -31,6 +32,7 @@ from ..protocol import (
     UserTurn,
 )
 from ._asking import ask, prepare, wait_up
+from ._books import SETTLING
 from ._closing import close_agent
 from ._commons import Commons, agent_here
 from ._deadlines import within
@@ -159,7 +161,8 @@ class AgentHandle:
             JournalError: if the disk refuses to hold the task; then there is none.
             DeadlinePassed: if that takes longer than `Deadlines.send`.
 
-        Cancellation: the task may have been given; its record is in the journal then.
+        Cancellation: the task may have been given, or have ended as interrupted before that; its
+            record is in the journal then.
         """
         items = (TextInput(work),) if isinstance(work, str) else work
         op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
@@ -175,8 +178,12 @@ class AgentHandle:
             try:
                 await ask(self._commons, self._desk, op, entries, feed.task_id, seconds)
             except ActorTerminated:
-                await self._commons.books.settle(feed.task_id, TaskFailed("the agent has ended"))
+                await self._settle_refused(feed.task_id)
                 raise
+            finally:
+                # Who buries an agent settles what it finds, and may have come before the task.
+                if self.thread_id not in self._commons.desks:
+                    await self._settle_refused(feed.task_id)
         return Task(feed, self._desk, self._commons)
 
     async def send(self, letter: Letter | str) -> PostedLetter:
@@ -310,6 +317,11 @@ class AgentHandle:
 
     def _other(self, desk: Desk) -> AgentHandle:
         return AgentHandle(self._commons, desk, self._roots)
+
+    async def _settle_refused(self, task_id: TaskId) -> None:
+        """Settle a task that no agent takes any more, whoever waits for that."""
+        with trio.move_on_after(SETTLING, shield=True):
+            await self._commons.books.settle(task_id, TaskFailed("the agent has ended"))
 
     def _within_sending(self, what: str) -> Any:
         seconds = self._commons.settings.deadlines.send

@@ -29,22 +29,19 @@ from codex_actors.protocol import (
     AgentStatus,
     Capacity,
     Event,
-    EventLine,
     Letter,
     ModelEvent,
     PostedLetter,
-    RolloutPayload,
     Settings,
     TaskCompleted,
     TaskRecord,
     ThreadId,
     ToolCall,
     ToolOutput,
-    TurnAborted,
-    TurnCompleted,
 )
-from codex_actors.rollout import FlushReport, MemoryRecorder, Recorder, RecorderStatistics, Rollout
+from codex_actors.rollout import Journal, Recorder
 from codex_actors.tools import Toolbox, ToolContext, answer, refuse
+from tests.agents.faulty import Disk, Ledger, Planted, journal_on
 from tests.agents.support import settings, tool
 
 T = TypeVar("T")
@@ -53,10 +50,6 @@ QUIET: Final = 120.0
 """Seconds after which nothing is under way any more, restarts and graces included."""
 LONGEST: Final = 1000.0
 """Seconds that a whole run may take, on its own clock."""
-
-
-class Planted(RuntimeError):
-    """What a tool, a model client or a recorder with a bug raises."""
 
 
 @attrs.define(eq=False)
@@ -73,80 +66,6 @@ class Moment(trio.abc.Instrument):
         if self.steps == self.at:
             self.struck = True
             self.strike()
-
-
-@attrs.define(eq=False)
-class Disk:
-    """A `Recorder` in memory that knows what was flushed when, and fails when it is told to."""
-
-    _inner: MemoryRecorder = attrs.field(factory=lambda: MemoryRecorder(now=lambda: 0.0))
-    lines: dict[ThreadId, list[RolloutPayload]] = attrs.field(factory=dict)
-    flushed: dict[ThreadId, int] = attrs.field(factory=dict)
-    """How many of the lines are safe."""
-    bug: str | None = None
-    """What raises the next time: ``append`` or ``flush``."""
-    bitten: set[ThreadId] = attrs.field(factory=set)
-    """Threads that had lines in hand then."""
-    heard: Callable[[ThreadId], None] = lambda _: None
-    """Told of each line, and whose it is."""
-    refusals: float = 0
-    """How many flushes are still to be refused."""
-    refused: dict[ThreadId, int] = attrs.field(factory=dict)
-    """How many of the lines it was said of that they wait."""
-    report: FlushReport = FlushReport()
-
-    def append(self, thread_id: ThreadId, payload: RolloutPayload) -> None:
-        if self.bug == "append":
-            self.bug = None
-            self.bitten.add(thread_id)
-            raise Planted("append")
-        self._inner.append(thread_id, payload)
-        self.heard(thread_id)
-        self.lines.setdefault(thread_id, []).append(payload)
-
-    def adopt(self, thread_id: ThreadId, path: str, *, next_ordinal: int | None = None) -> None:
-        self._inner.adopt(thread_id, path, next_ordinal=next_ordinal)
-
-    def path(self, thread_id: ThreadId) -> str | None:
-        return None
-
-    def statistics(self) -> RecorderStatistics:
-        return self._inner.statistics()
-
-    async def flush(self, *, sync: bool = False) -> FlushReport:
-        await trio.lowlevel.checkpoint_if_cancelled()
-        lengths = {thread_id: len(lines) for thread_id, lines in self.lines.items()}
-        if self.bug == "flush":
-            self.bug = None
-            self.bitten |= {name for name, n in lengths.items() if n > self.flushed.get(name, 0)}
-            raise Planted("flush")
-        with trio.CancelScope(shield=True):  # a write that has begun ends first
-            await trio.sleep(0.001)
-        if self.refusals:
-            self.refusals -= 1
-            _raise(self.refused, lengths)
-            self.report = FlushReport(problem="planted", since=0.0, waiting=1)
-        else:
-            _raise(self.flushed, lengths)
-            self.report = FlushReport()
-        return self.report
-
-    async def read(self, thread_id: ThreadId) -> Rollout:
-        return await self._inner.read(thread_id)
-
-    def ends_are_safe(self, thread_id: ThreadId) -> bool:
-        """Whether the last turn's end is flushed, or was refused, which is said first."""
-        ends = [
-            number
-            for number, line in enumerate(self.lines.get(thread_id, ()), 1)
-            if isinstance(line, EventLine) and isinstance(line.msg, TurnAborted | TurnCompleted)
-        ]
-        known = max(self.flushed.get(thread_id, 0), self.refused.get(thread_id, 0))
-        return not ends or ends[-1] <= known
-
-
-def _raise(counts: dict[ThreadId, int], to: dict[ThreadId, int]) -> None:
-    counts |= {name: max(counts.get(name, 0), count) for name, count in to.items()}
 
 
 @attrs.define(eq=False)
@@ -229,6 +148,7 @@ class Play:
     disguise: Callable[[Disk], Recorder] = lambda disk: disk
     moment: Moment = attrs.field(init=False)
     disk: Disk = attrs.field(factory=Disk)
+    ledger: Ledger = attrs.field(factory=Ledger)
     bugs: set[str] = attrs.field(factory=set)
     """Who raises at the next occasion: ``tool``, ``model``."""
     naps: list[trio.CancelScope] = attrs.field(factory=list)
@@ -268,6 +188,7 @@ class Play:
     _ids: Iterator[int] = attrs.field(factory=lambda: iter(range(1, 10**9)))
     _numbers: Iterator[int] = attrs.field(factory=lambda: iter(range(1, 10**9)))
     _wake: trio.Event = attrs.field(init=False)
+    _journal: Journal = attrs.field(init=False)
 
     # Running it
 
@@ -292,6 +213,7 @@ class Play:
 
     async def _main(self) -> None:
         self._wake = trio.Event()
+        self._journal = journal_on(self.ledger)
         trio.lowlevel.spawn_system_task(self._watch, name="harness: watch")
         with trio.move_on_after(LONGEST) as longest:
             async with trio.open_nursery() as beside:
@@ -328,6 +250,7 @@ class Play:
             except Planted as error:
                 self.broken.append(f"{error!r} left the tree")
         self.enter("after")
+        await self._journal.catch_up()
         for _ in range(3):  # whoever is told last is scheduled now
             await trio.lowlevel.cancel_shielded_checkpoint()
 
@@ -342,6 +265,7 @@ class Play:
             now=lambda: 1_700_000_000.0,
             jitter=lambda: 1.0,
             recorder=self.disguise(self.disk),
+            journal=self._journal,
         )
 
     async def _inside(self, beside: trio.Nursery) -> None:
@@ -641,6 +565,7 @@ class Play:
                 fine = record is not None and isinstance(record.outcome, TaskCompleted)
                 excused = self.struck_in in ("probing", "leaving") or "Planted" in str(record)
                 said = self.refused[-1:] if record is None else record.outcome
+                excused = excused or "JournalRefused" in str(said)
                 self.check(fine or excused, f"{path} does not do what it is told: {said}")
 
 

@@ -109,13 +109,13 @@ class Ledger:
     path: str = "the journal"
     refusals: float = 0
     """How many writes are still to be refused."""
-    refused: int = 0
-    """How many were."""
+    full: bool = False
+    """Whether the last one was."""
 
     def append(self, data: bytes) -> None:
-        if self.refusals:
+        self.full = bool(self.refusals)
+        if self.full:
             self.refusals -= 1
-            self.refused += 1
             raise OSError(errno.ENOSPC, "no space left")
 
     def close(self) -> None:

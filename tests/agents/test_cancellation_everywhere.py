@@ -31,7 +31,8 @@ from codex_actors.protocol import (
     TurnAborted,
 )
 from codex_actors.rollout import FlushReport, Recorder, RecorderStatistics, Rollout
-from tests.agents.everywhere import Disk, Play
+from tests.agents.everywhere import Play
+from tests.agents.faulty import Disk
 from tests.agents.laws import judge_end, judge_rest
 
 STRIDE: Final = 97
@@ -76,6 +77,17 @@ def refuse(times: float) -> Strike:
     return lambda play: setattr(play.disk, "refusals", times)
 
 
+def refuse_entries(times: float) -> Strike:
+    return lambda play: setattr(play.ledger, "refusals", times)
+
+
+def refuse_all(times: float) -> Strike:
+    def strike(play: Play) -> None:
+        play.disk.refusals = play.ledger.refusals = times
+
+    return strike
+
+
 FAULTS: Final[dict[str, Strike]] = {
     "interrupt of the root": have("interrupt", "/root", "injected"),
     "interrupt of a middle agent": have("interrupt", "/root/a", "injected"),
@@ -93,7 +105,10 @@ FAULTS: Final[dict[str, Strike]] = {
     "bug when a line is appended": break_disk("append"),
     "bug when lines are flushed": break_disk("flush"),
     "disk that refuses for a while": refuse(3),
-    "disk that refuses for ever": refuse(math.inf),
+    "disk that refuses for ever": refuse_all(math.inf),
+    "journal that is refused once": refuse_entries(1),
+    "journal that is refused for a while": refuse_entries(4),
+    "journal that is refused for ever": refuse_entries(math.inf),
 }
 
 

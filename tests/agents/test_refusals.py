@@ -7,7 +7,7 @@ from pathlib import Path
 import trio
 import trio.testing
 
-from codex_actors.agents import AgentServices, open_agents
+from codex_actors.agents import AgentServices, AgentSpec, open_agents
 from codex_actors.protocol import TaskCompleted, TaskId, TaskOutcome
 
 from .faulty import Ledger, journal_on
@@ -56,8 +56,28 @@ async def test_the_end_of_the_tree_writes_what_was_told_and_not_what_it_would_sa
         record = await task.wait()
         ledger.refusals = 0
 
+    assert given.journal is not None
+    await given.journal.catch_up()
     assert record.outcome == TaskCompleted("ok")
     assert record.outcome == _written(given, task.id)
+
+
+async def test_an_agent_that_was_closed_while_the_disk_refused_does_not_come_back(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    ledger = Ledger()
+    given = services(ledger)
+    assert given.journal is not None
+    async with open_agents(settings(tmp_path), services=given) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        ledger.refusals = 1000
+        await child.close()
+        ledger.refusals = 0
+
+    await given.journal.catch_up()
+    assert child.thread_id not in given.journal.agents
+    assert [root.thread_id] == list(given.journal.agents)
 
 
 def _written(given: AgentServices, task_id: TaskId) -> TaskOutcome | None:
