@@ -15,7 +15,7 @@ import trio.testing
 from codex_actors.actors import ActorTerminated, Restart
 from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
-from codex_actors.protocol import Capacity, TaskCompleted, TaskFailed, TaskInterrupted
+from codex_actors.protocol import Capacity, Completed, TaskCompleted, TaskFailed, TaskInterrupted
 from tests.agents.support import open_tree, settings, toolbox
 
 SLOW = [{"call": "slow"}]
@@ -210,3 +210,15 @@ async def test_close_below_a_crash(
 
         assert () == root.children
         assert {TaskInterrupted("me")} == {task.record.get().outcome for task in tasks}
+
+
+async def test_status_of_a_root_that_is_resumed(tmp_path: Path) -> None:
+    """It is what it was, as that of every other agent."""
+    async with open_tree(tmp_path, ScriptedModel([{"say": "ok"}]), ephemeral=False) as tree:
+        root = await tree.spawn()
+        await (await root.assign("work")).wait()
+        await root.status.wait_value(lambda status: status != "running")
+    async with open_tree(tmp_path, ScriptedModel(), ephemeral=False) as tree:
+        root = await tree.spawn(AgentSpec(resume=root.thread_id))
+
+        assert Completed("ok") == root.status.get()
