@@ -15,6 +15,7 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── NeverStarted              actors._errors
     │   ├── NotABehavior              actors._errors
     │   ├── NotAChild                 actors._errors
+    │   ├── OwnEnd                    actors._errors
     │   ├── RestartLimitExceeded      actors._errors
     │   └── SupervisorClosing         actors._errors
     ├── AgentError                    agents._errors
@@ -83,6 +84,7 @@ what to do about it, is in docs/reference/errors.md.
     ├── DuplicateTool                 tools._tool
     ├── FileTrouble                   tools._patch_files
     ├── NoPolicy                      tools._sessions
+    ├── NotAnOutput                   tools._tool
     ├── TooManyCommands               tools._sessions
     ├── Indescribable                 wire._arguments
     └── WireError                     wire._json

@@ -29,6 +29,7 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--schedules", type=int, default=1)
+    parser.addoption("--soak", action="store_true", help="run the long forms of proofs")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

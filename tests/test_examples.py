@@ -44,6 +44,79 @@ def test_one_agent(tmp_path: Path) -> None:
     assert "TaskCompleted(message='This machine runs " in done.stdout
 
 
+def test_supervised_pair(tmp_path: Path) -> None:
+    done = run("examples/supervised_pair.py", home=tmp_path / "home")
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "worker: warning: /root/worker crashed: ConnectionError('the ledger does not answer')",
+        "worker: begins",
+        "worker: The invoices come to 1170.",
+        "reviewer: begins",
+        "reviewer: I get 1170 as well: accepted.",
+        "/root: 3 turns, 440 tokens",
+        "/root/worker: 2 turns, 220 tokens",
+        "/root/reviewer: 1 turns, 220 tokens",
+    ]
+
+
+def test_fan_out(tmp_path: Path) -> None:
+    (tmp_path / "poem.txt").write_text("Roses\nare red\n", "utf-8")
+    (tmp_path / "picture").write_bytes(b"\xff\xfe")
+    done = run("examples/fan_out.py", str(tmp_path), home=tmp_path / "home")
+
+    assert done.stderr == ""
+    *files, total = done.stdout.splitlines()
+    assert ["1 of 2", "2 of 2"] == [line.partition(": ")[0] for line in files]
+    assert "poem.txt: 2 lines, the first is 'Roses'." in done.stdout
+    assert "picture: 1 lines, the first is \"cannot read 'picture'" in done.stdout
+    assert total == "2 turns, 440 tokens"
+
+
+def test_fan_out_stops_at_its_budget(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}.txt").write_text("Roses\n", "utf-8")
+    done = run("examples/fan_out.py", str(tmp_path), "--tokens", "500", home=tmp_path / "home")
+
+    assert (done.stderr, done.returncode) == ("", 0)
+    read = [line for line in done.stdout.splitlines() if " of 9: " in line]
+    left = [line for line in done.stdout.splitlines() if "was not read: tokens of /root: " in line]
+    assert 9 == len(read) + len(left)
+    assert read
+    assert len(left) >= 4, (
+        "five requests for 110 tokens each are too much, and three may run at once"
+    )
+
+
+def test_pipeline(tmp_path: Path) -> None:
+    done = run("examples/pipeline.py", home=tmp_path / "home")
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "collector: I have handed it on.",
+        "writer: I have handed it on.",
+        "editor: Harbour has 12 ships and market has closed.",
+    ]
+
+
+def test_survives_kill(tmp_path: Path) -> None:
+    done = run("examples/survives_kill.py", home=tmp_path / "home")
+    tree = [
+        "  /root             pending_init  1 unread",
+        "  /root/pilot       running       0 unread  Can we leave the harbour?",
+        "  /root/pilot/mate  Completed     2 unread",
+    ]
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "A tree is at work:",
+        *tree,
+        "Killed: exit status -9. The same tree, in another process:",
+        *tree,
+        "/root/pilot: TaskCompleted(message='The tide is in: we can leave the harbour.')",
+    ]
+
+
 def test_the_demo_mends_the_project(tmp_path: Path) -> None:
     done = run("examples/demo/demo.py", home=tmp_path / "home")
 
@@ -180,3 +253,61 @@ def test_a_program_is_joined_with_a_script_that_is_served(tmp_path: Path) -> Non
     assert f"http://127.0.0.1:{port}/v1\n" == line
     assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
     assert "$ uname -s" in done.stderr
+
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"# (\w+\.py)\n")
+
+
+def played(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Write the files of a page; run each program, and each command, that shows what it prints.
+
+    Returns:
+        What was run, what the page shows, and what it printed.
+    """
+    home = folder / "home"
+    home.mkdir()
+    script = f'model_provider = "scripted"\nmodel_providers.scripted.script = "{HELLO}"\n'
+    (home / "config.toml").write_text(script, "utf-8")
+    found = BLOCK.findall((ROOT / page).read_text("utf-8"))
+    for (language, text), (following, shown) in zip(found, [*found[1:], ("", "")], strict=True):
+        named = FILE.match(text) if language == "python" else None
+        if named is not None:
+            (folder / named[1]).write_text(text, "utf-8")
+            command = f"{sys.executable} {named[1]}"
+        elif language == "sh":
+            command = text.replace("codex-actors", f"{sys.executable} -m codex_actors")
+        else:
+            continue
+        if following == "text" or language == "sh":
+            done = subprocess.run(
+                ["bash", "-ec", command],
+                cwd=folder,
+                env=surroundings(home),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert ("", 0) == (done.stderr, done.returncode), text
+            yield text, shown if following == "text" else "", done.stdout
+
+
+HELLO = ROOT / "examples" / "hello.json"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "docs/tutorial/supervised-pair.md",
+        "docs/how-to/bound-what-agents-use.md",
+        "docs/how-to/stop-and-resume-a-tree.md",
+        "docs/how-to/write-a-tool-that-spawns.md",
+    ],
+)
+def test_the_files_of_a_page_make_what_it_shows(page: str, tmp_path: Path) -> None:
+    checker, count = doctest.OutputChecker(), 0
+    for ran, shown, printed in played(page, tmp_path):
+        assert checker.check_output(shown, printed, doctest.ELLIPSIS), f"{ran}\n{printed}"
+        count += 1
+    assert count

@@ -17,6 +17,7 @@ from ._errors import NameTaken as NameTaken
 from ._errors import NeverStarted as NeverStarted
 from ._errors import NotABehavior as NotABehavior
 from ._errors import NotAChild as NotAChild
+from ._errors import OwnEnd as OwnEnd
 from ._errors import RestartLimitExceeded as RestartLimitExceeded
 from ._errors import SupervisorClosing as SupervisorClosing
 from ._mailbox import ActorRef as ActorRef

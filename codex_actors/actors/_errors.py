@@ -124,6 +124,17 @@ class NotAChild(ActorError, ValueError):
 
 
 @final
+class OwnEnd(ActorError):
+    """An actor would wait for its own end. Nothing was done."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"actor {path!r} cannot wait for its own end; return from its behavior, or let a task"
+            " outside of it do that"
+        )
+
+
+@final
 class CleanUpOverran(ActorError):
     """A clean-up step did not end in its time and was cancelled."""
 

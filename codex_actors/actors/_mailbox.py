@@ -177,7 +177,12 @@ class ActorRef(Generic[M_contra]):
         message = make_message(port)
         self._cell.asked[port] = None
         try:
-            await self._put(Question(message, port))
+            question = Question(message, port)
+            try:
+                # Where there is room, waiting for the answer is all the waiting there is.
+                self._cell.inbox.send_nowait(question)
+            except (trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
+                await self._put(question)
             return await port._wait()
         finally:
             del self._cell.asked[port]

@@ -11,14 +11,24 @@ agent that only waits costs little.
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import final
 
 import trio
 
-from ..actors import ActorRef, Behavior, ChildSpec, Mailbox, Supervisor, open_supervisor
+from ..actors import (
+    ActorRef,
+    ActorTerminated,
+    Behavior,
+    ChildSpec,
+    Mailbox,
+    Supervisor,
+    open_supervisor,
+)
 from ..protocol import Event, ShutdownCompleted
 from ._commons import Commons
+from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._driver import Driver
 from ._errors import NoRoom
@@ -28,25 +38,58 @@ from ._reader import Reader
 from ._thread import Thread
 from ._workshop import Workshop
 
+logger = logging.getLogger(__name__)
+
 
 def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
     """Return the behavior of one agent."""
 
     async def behave(mailbox: Mailbox[Envelope], *, task_status: trio.TaskStatus[None]) -> None:
-        async with trio.open_nursery() as home:
-            living = Living(commons, desk, home, mailbox)
-            try:
-                await living.begin()
-                task_status.started()
-                await Reader(commons, desk, living).read(mailbox)
-                await living.end()
-            finally:
-                desk.returning = living.comes_back
-                desk.life = None
-                living.children.shut()
+        crash: Exception | None = None
+        try:
+            await live(mailbox, task_status)
+        except BaseException as error:
+            if mailbox.myself.status.get() != "starting":
+                _tell_of_crash(commons, desk, error)
+            crash = _alone(error)
+            if crash is None:
+                raise
+        if crash is not None:
+            raise crash
+
+    async def live(mailbox: Mailbox[Envelope], task_status: trio.TaskStatus[None]) -> None:
+        try:
+            async with trio.open_nursery() as home:
+                living = Living(commons, desk, home, mailbox)
+                try:
+                    await living.begin()
+                    task_status.started()
+                    if desk.closing is None:  # else it was closed while it came up again
+                        await Reader(commons, desk, living).read(mailbox)
+                    await living.end()
+                finally:
+                    living.over = True
+        finally:
+            # Not before all is down: its turn, and those below, ask why they are cancelled.
+            desk.life = None
         await living.say_goodbye()
 
     return behave
+
+
+def _alone(error: BaseException) -> Exception | None:
+    """Return what went wrong if it is one thing, out of what the nurseries wrapped around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, Exception) else None
+
+
+def _tell_of_crash(commons: Commons, desk: Desk, error: BaseException) -> None:
+    """Tell people why an incarnation ends: nobody is raised at when another begins."""
+    crash = find_crash(error)
+    if crash is not None:
+        logger.error("%s crashed", desk.path, exc_info=error)
+        commons.hub.warn(desk.thread_id, desk.path, f"{desk.path} crashed: {crash!r}")
 
 
 async def start_actor(commons: Commons, desk: Desk, supervisor: Supervisor) -> ActorRef[Envelope]:
@@ -84,6 +127,10 @@ class Living:
         self.thread: Thread | None = None
         self.workshop = Workshop(home, commons.settings)
         self.children: OnDemand[Supervisor] = OnDemand(home, self._open_children, "supervisor")
+        self.over = False
+        """Whether nothing can be begun here any more."""
+        self.ended_by: str | None = None
+        """Who has asked for its end; then nothing that is queued is run."""
         self._driver: Driver | None = None
 
     @property
@@ -97,26 +144,33 @@ class Living:
             # A full house keeps nobody from being there: the first turn says who is in the way.
             with suppress(NoRoom):
                 await self.load()
-        self.desk.life, self.desk.returning = self, False
-        for child in [c for c in self.desk.children.values() if not c.half_made]:
-            await self._bring_up(child)
+        self.desk.life = self
+        for child in tuple(self.desk.children.values()):
+            # Who is being made is started by his maker; who is being closed stays down.
+            if child.made and child.closing is None:
+                await start_actor(self.commons, child, await self.keep_children())
         if self.desk.queue:
             self.stir()
         await trio.lowlevel.checkpoint()
 
-    async def _bring_up(self, child: Desk) -> None:
-        """Start a child again, unless somebody has asked for its end meanwhile."""
-        if child.closing is None:
-            supervisor = await self.children.get()
-            ref = await start_actor(self.commons, child, supervisor)
-            if child.closing is not None:
-                self.home.start_soon(supervisor.stop, ref)
-        elif child.ref is not None:
-            self.commons.exits.send_nowait(child.ref)
+    async def keep_children(self) -> Supervisor:
+        """Return who keeps the agent's children.
+
+        Raises:
+            ActorTerminated: if the agent ends, and so keeps none any more.
+
+        Cancellation: nobody may keep them yet.
+        """
+        supervisor = None if self.over else await self.children.get()
+        if supervisor is None or self.over:
+            self.children.ask()
+            await trio.lowlevel.checkpoint()
+            raise ActorTerminated(self.desk.path.text)
+        return supervisor
 
     def stir(self) -> None:
         """Have the driver run what is queued. Not a checkpoint."""
-        if self._driver is None:
+        if self._driver is None and not self.over:
             self._driver = Driver(self.commons, self.desk, self)
             self.home.start_soon(self._drive, name=f"driver of {self.desk.path}")
 
@@ -163,8 +217,9 @@ class Living:
 
     async def end(self) -> None:
         """End the running turn, the children and the commands, in this order of being done."""
+        self.over, self.ended_by = True, self.desk.closing or "shutdown"
         self.children.ask()
-        self.desk.interrupt(self.desk.closing or "shutdown")
+        self.desk.interrupt(self.ended_by)
         await self.desk.busy.wait_value(lambda busy: not busy)
         await self.children.close()
         await self.workshop.close()

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from ..actors import CloseReport, Exit, Supervisor
+from ..actors import CloseReport, Exit, OwnEnd, Supervisor
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
-
-_COMING: Final = ("starting", "restarting")
 
 
 async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -> CloseReport:
     """End an agent and all below it, and return how that went.
 
     Raises:
+        OwnEnd: if a tool of the agent, or of one below it, asks for that; nothing was done.
         DeadlinePassed: if that takes too long; it goes on.
 
     Cancellation: ends the waiting, not the closing.
     """
-    for desk in top.subtree():
-        desk.closing = desk.closing or by
-        desk.fence = desk.fence or by
+    marked = [desk for desk in top.subtree() if desk.closing is None]
+    for desk in marked:
+        desk.closing = by
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
-        report = await _stop(top, roots)
+        try:
+            report = await _stop(commons, top, roots)
+        except OwnEnd:  # there was no checkpoint since they were marked
+            for desk in marked:
+                desk.closing = None
+            raise
         await top.gone.wait()
     return report
 
 
-async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
-    await _wait_for_owners(top)
+async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
     ref, owner = top.ref, top.parent
     assert ref is not None, "an agent that never began cannot be closed"
     supervisor: Supervisor | None = roots
@@ -39,26 +40,10 @@ async def _stop(top: Desk, roots: Supervisor) -> CloseReport:
         supervisor = None if owner.life is None else owner.life.children.value
     ending = ref.status.get()
     if supervisor is None or isinstance(ending, Exit):
-        # It went down with its owner, who did not bring it up any more.
+        # It is down with its owner, and will not be brought up any more. That was no end of
+        # its own when it happened, so it is told to whoever buries only now.
         ending = await ref.wait_terminated()
+        commons.exits.send_nowait(ref)
         return CloseReport(exit=ending, seconds=0.0, grace_ran_out=False)
+    # No checkpoint before: whoever asks may be cancelled already, and it is asked all the same.
     return await supervisor.stop(ref)
-
-
-async def _wait_for_owners(top: Desk) -> None:
-    """Wait until nobody above is on the way down, or up again."""
-    desk = top.parent
-    while desk is not None:
-        if desk.ref is None or not _is_between(desk):
-            desk = desk.parent
-            continue
-        await desk.ref.status.wait_value(lambda status: status != "running")
-        await desk.ref.status.wait_value(lambda status: status not in _COMING)
-        desk = top.parent
-
-
-def _is_between(desk: Desk) -> bool:
-    status = None if desk.ref is None else desk.ref.status.get()
-    if status is None or isinstance(status, Exit):
-        return False
-    return status in _COMING or desk.life is None or desk.life.comes_back

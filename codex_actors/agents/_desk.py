@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, final
 import attrs
 import trio
 
-from ..actors import ActorRef, ReplyPort, Supervisor, WatchCell
+from ..actors import ActorRef, ReplyPort, Supervisor, Watch, WatchCell
 from ..core import Entry
 from ..protocol import (
     AgentPath,
@@ -57,6 +57,21 @@ class Work:
     wakes: bool = False
     """Whether it is there only for mail that waits."""
 
+    @property
+    def reads_mail(self) -> bool:
+        """Whether it asks the model, who then reads what waits."""
+        return not self.quiet and self.shell is None
+
+
+@final
+@attrs.frozen(eq=False)
+class Waiting:
+    """One wait of a turn, for tasks."""
+
+    records: tuple[Watch[TaskRecord], ...]
+    every: bool
+    """Whether for all of them, or any one."""
+
 
 @final
 @attrs.frozen(kw_only=True)
@@ -87,6 +102,17 @@ class Life(Protocol):
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
 
+    @property
+    def over(self) -> bool:
+        """Whether it ends, and nothing can be begun there any more."""
+
+    async def keep_children(self) -> Supervisor:
+        """Return who keeps its children, if they are not kept yet.
+
+        Raises:
+            ActorTerminated: if it ends.
+        """
+
     def stir(self) -> None:
         """Have it run what is queued. Not a checkpoint."""
 
@@ -109,14 +135,12 @@ class Desk:
     """How many of them were named by number."""
     descendants: int = 0
     """How many agents there are below."""
-    half_made: bool = False
-    """Whether its first start is up to whoever makes it, not to an owner that comes up."""
     ref: ActorRef[Envelope] | None = None
     """Its actor's address; None until that is started."""
     life: Life | None = None
     """Its running incarnation; None while there is none."""
-    returning: bool = False
-    """Whether its last incarnation ended so that another can begin."""
+    in_hand: Work | None = None
+    """What was taken from the queue and is not done yet."""
     run: TurnRun | None = None
     """The turn that is running."""
     output_schema: object = None
@@ -125,13 +149,14 @@ class Desk:
     """The task that the running turn works on."""
     busy: WatchCell[bool] = attrs.field(factory=lambda: WatchCell(value=False))
     """Whether a turn runs or waits to be run."""
-    _overs: list[trio.Event] = attrs.field(factory=list, init=False)
     begun: bool = False
     """Whether the thread is on disk already."""
     stored: str | None = None
     """Its rollout's path, if an earlier process began it."""
     inherited: tuple[Item, ...] = ()
     """What it begins with of its owner's conversation."""
+    made: bool = True
+    """False while it is being spawned: then nobody else starts it."""
     dormant: bool = False
     """Whether it is loaded when there is something to do, not when it starts."""
     fence: str | None = None
@@ -142,16 +167,16 @@ class Desk:
     """Who has asked for its end."""
     box: dict[str, Mail] = attrs.field(factory=dict)
     """Mail that is not in its history yet, by id, oldest first."""
-    announced_letters: int = 0
-    """Letters on their way into the journal, and from there into the box."""
+    on_their_way: list[AgentPath] = attrs.field(factory=list)
+    """Senders of letters on their way into the journal, and from there into the box."""
     preparing: trio.CancelScope | None = None
     """What an interrupt cancels while a turn is being prepared."""
     shells: dict[trio.CancelScope, str | None] = attrs.field(factory=dict)
     """Commands of the user's that run, and who has asked for their end."""
     withdrawn: dict[str, str] = attrs.field(factory=dict)
     """Turns that were interrupted before they began, and by whom."""
-    waits_for: dict[object, tuple[ThreadId, ...]] = attrs.field(factory=dict)
-    """Whose tasks its turn waits for at the moment, by who waits."""
+    waiting: list[Waiting] = attrs.field(factory=list)
+    """What its turn waits for at the moment."""
     tokens: TokenUsageInfo = TokenUsageInfo()
     """What the thread has used, as of its last response."""
     seconds: float = 0.0
@@ -172,14 +197,17 @@ class Desk:
     @property
     def root(self) -> Desk:
         """The root's."""
-        return self if self.parent is None else self.parent.root
+        desk = self
+        while desk.parent is not None:
+            desk = desk.parent
+        return desk
 
     @property
     def comes_back(self) -> bool:
         """Whether the agent, if it ends now, does so only to be brought up again."""
         desk: Desk | None = self
         while desk is not None:
-            if desk.returning or (desk.life is not None and desk.life.comes_back):
+            if desk.life is not None and desk.life.comes_back:
                 return True
             desk = desk.parent
         return False
@@ -194,48 +222,40 @@ class Desk:
         self.queue.insert(0, work)
         self._stir()
 
+    @property
+    def undone(self) -> frozenset[str]:
+        """The turns that run or wait to be run."""
+        works = self.queue if self.in_hand is None else (self.in_hand, *self.queue)
+        return frozenset([work.turn_id for work in works])
+
     def head(self) -> Work | None:
         """The turn to run next; it stays where it is."""
         return self.queue[0] if self.queue else None
 
     def take(self) -> Work:
-        """Take the turn that `head` returned. Not a checkpoint."""
-        return self.queue.pop(0)
+        """Take the turn that `head` returned; `rest` says that it is done. Not a checkpoint."""
+        self.in_hand = self.queue.pop(0)
+        return self.in_hand
+
+    def take_quiet(self) -> list[Work]:
+        """Take all that only goes into the history. Not a checkpoint."""
+        quiet = [work for work in self.queue if work.quiet]
+        self.queue = [work for work in self.queue if not work.quiet]
+        return quiet
 
     def rest(self) -> None:
         """Note that no turn runs any more. Not a checkpoint."""
         if self.ending is not None:
             self.ending.leave(self.thread_id)
-        self.run = self.task_id = self.output_schema = self.ending = None
-        if not any(work.turn_id in self.withdrawn for work in self.queue):
-            overs, self._overs = self._overs, []
-            for over in overs:
-                over.set()
+        self.in_hand = self.run = self.task_id = self.output_schema = self.ending = None
         self.busy.set(value=bool(self.queue))
-
-    def over(self) -> trio.Event:
-        """Return what is set when everything that was interrupted has ended. Not a checkpoint.
-
-        The agent need not be idle then: it may have been given something new.
-        """
-        over = trio.Event()
-        if self.busy.get():
-            self._overs.append(over)
-        else:
-            over.set()
-        return over
-
-    def lift_fence(self) -> None:
-        """Let the agent and those below it go on. Not a checkpoint."""
-        for desk in self.subtree():
-            desk.fence = None
 
     def interrupt(self, by: str) -> None:
         """End the running turn, and have the waiting ones end before they begin.
 
-        Not a checkpoint.
+        What only goes into the history still does. Not a checkpoint.
         """
-        self.withdrawn |= {work.turn_id: by for work in self.queue}
+        self.withdrawn |= {work.turn_id: by for work in self.queue if not work.quiet}
         if self.run is not None:
             self.run.interrupt(by)
         if self.preparing is not None:

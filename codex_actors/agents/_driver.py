@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 SETTLING: Final = 5.0
 """Seconds that writing down a task's end may take when the agent is being cancelled."""
 
+RESTART: Final = "restart"
+"""Who ends a turn whose agent is brought down to be brought up again."""
 BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_server_error")
 CRASHED_TWICE: Final = TaskFailed("the agent crashed at it twice", "internal_server_error")
 
@@ -49,7 +51,7 @@ def outcome_of(turn: Turn, seconds: float | None = None) -> TaskOutcome:
 
     Args:
         turn: The turn.
-        seconds: How long it might run.
+        seconds: How long it might run, if that is why it ended.
     """
     match turn.phase:
         case Phase.DONE if turn.error is None:
@@ -85,11 +87,11 @@ class Driver:
     async def _advance(self, work: Work) -> None:
         """Prepare the turn where an interrupt finds it; then run it, or say why not."""
         desk = self.desk
-        by = desk.withdrawn.get(work.turn_id)
-        if by is not None:
+        by = desk.withdrawn.get(work.turn_id) or self.living.ended_by
+        if by is not None and not work.quiet:
             await self._drop(work, TaskInterrupted(by))
             return
-        slot = self.commons.slots.slot(desk.path.text)
+        slot = self.commons.slots.slot(desk.path.text, desk.thread_id)
         refusal: TaskOutcome | None = BROKEN_OFF
         with trio.CancelScope() as desk.preparing:
             refusal = await self._prepare(work, slot)
@@ -116,22 +118,29 @@ class Driver:
         limit = self.desk.account.refuses_turn(trio.current_time())
         if limit is not None:
             return TaskOverBudget(limit)
-        settings = apply_overrides(self.desk.settings, work.op.overrides)
-        if not knows_guides(thread, settings):
-            await look_up_guides(thread, settings)
+        await self._look_up_guides(thread, work)
         await slot.take()
+        await self._look_up_guides(thread, work)  # the wait may have been long
         return None
+
+    async def _look_up_guides(self, thread: Thread, work: Work) -> None:
+        """Read what people wrote for agents where the turn will work; that may change meanwhile."""
+        while not knows_guides(
+            thread, settings := apply_overrides(self.desk.settings, work.op.overrides)
+        ):
+            await look_up_guides(thread, settings)
 
     async def _drop(self, work: Work, outcome: TaskOutcome) -> None:
         """Take a turn from the queue that is not run."""
         desk = self.desk
         desk.take()
         desk.withdrawn.pop(work.turn_id, None)
-        await self._settle(work, outcome)
-        thread = self.living.thread
-        if thread is not None and not isinstance(outcome, TaskInterrupted):
-            thread.tell(WarningRaised(f"the turn was not run: {_reason(outcome)}"))
-        desk.rest()
+        try:
+            await self._settle(work, outcome)
+            if not isinstance(outcome, TaskInterrupted):
+                self._warn(f"the turn was not run: {_reason(outcome)}")
+        finally:
+            desk.rest()
 
     async def _run(self, work: Work, slot: Slot) -> None:
         desk, thread = self.desk, self.living.thread
@@ -141,6 +150,9 @@ class Driver:
         desk.settings = apply_overrides(desk.settings, work.op.overrides)
         thread.settings = desk.settings
         thread.submission = work.submission or work.turn_id
+        for items in desk.take_quiet():
+            for entry in items.entries:
+                thread.record(entry, "")
         if work.quiet:
             await self._record(thread, work.entries)
         elif work.shell is not None:
@@ -152,10 +164,12 @@ class Driver:
 
     async def _record(self, thread: Thread, entries: tuple[Entry, ...]) -> None:
         """Put raw items into the history of an agent that is idle."""
-        for entry in entries:
-            thread.record(entry, "")
-        await thread.settle()
-        self.desk.rest()
+        try:
+            for entry in entries:
+                thread.record(entry, "")
+            await thread.settle()
+        finally:
+            self.desk.rest()
 
     async def _run_alone(self, thread: Thread, turn_id: str, command: str) -> None:
         """Run a turn that consists of a command of the user's."""
@@ -193,7 +207,11 @@ class Driver:
 
     def _stopped_by(self) -> str:
         """Say who ends a turn whose agent is cancelled."""
-        return "restart" if self.desk.comes_back else self.desk.closing or "shutdown"
+        return RESTART if self.desk.comes_back else self.desk.closing or "shutdown"
+
+    def _is_restart(self, run: TurnRun) -> bool:
+        """Whether the turn was brought down with its agent, and not by an interrupter's name."""
+        return run.turn.interrupted_by == RESTART and self.desk.fence is None
 
     async def _finish(self, work: Work, run: TurnRun, thread: Thread) -> None:
         """Write down how a turn ended, then tell; together with others that were interrupted."""
@@ -201,8 +219,8 @@ class Driver:
         ending = desk.ending
         if ending is not None:
             await ending.arrive(desk.thread_id)
-        outcome = outcome_of(run.turn, work.seconds)
-        again = outcome == TaskInterrupted("restart") and not work.again
+        outcome = outcome_of(run.turn, run.timed_out)
+        again = self._is_restart(run) and not work.again
         settles = work.task_id if not again else None
         written = await self.commons.books.conclude(thread, settles, outcome)
         if ending is not None:
@@ -215,13 +233,12 @@ class Driver:
         desk, done = self.desk, False
         try:
             await self._note_delivered(thread, work.turn_id)
-            restarts = run is not None and outcome_of(run.turn) == TaskInterrupted("restart")
-            if run is None or not run.finished or restarts:
-                await self._leave_open(work, None if run is None else run.interrupted_by)
+            if run is None or not run.finished or self._is_restart(run):
+                await self._leave_open(work, run)
             done = True
         finally:
             if run is not None:
-                self._keep(run.leftover())
+                self._keep(run)
             desk.rest()
         if done and run is not None and run.turn.phase is Phase.DONE:
             self.living.mailbox.progressed()
@@ -234,17 +251,22 @@ class Driver:
             with trio.move_on_after(SETTLING, shield=True):
                 await self.commons.books.note_delivered(self.desk, delivered, turn_id)
 
-    async def _leave_open(self, work: Work, by: str | None) -> None:
+    async def _leave_open(self, work: Work, run: TurnRun | None) -> None:
         """Have a task whose agent crashed, or was brought down, be run again once.
 
-        Args:
-            work: The task's turn.
-            by: Who had interrupted it: then it is not.
+        An end that was not written did not happen. But nobody runs again what was interrupted.
         """
         if work.task_id is None:
             return
-        if work.again or by is not None:
-            await self._settle(work, CRASHED_TWICE if by is None else TaskInterrupted(by))
+        restart = run is None or self._is_restart(run)
+        ending = None if restart or run is None else _stopped(run)
+        by = self.desk.fence if run is None else run.interrupted_by or self.desk.fence
+        if ending is None and by is not None:
+            ending = TaskInterrupted(by)
+        if ending is None and work.again:
+            ending = CRASHED_TWICE
+        if ending is not None:
+            await self._settle(work, ending)
             return
         new_id = self.commons.services.new_id()
         submission = work.submission or work.turn_id
@@ -256,14 +278,30 @@ class Driver:
             return
         with trio.move_on_after(SETTLING, shield=True):
             problem = await self.commons.books.settle(work.task_id, outcome)
-            if problem is not None and self.living.thread is not None:
-                self.living.thread.tell(WarningRaised(problem))
+            if problem is not None:
+                self._warn(problem)
 
-    def _keep(self, entries: tuple[Entry, ...]) -> None:
-        """Run a turn on input that was accepted in the moment its turn ended."""
-        if entries:
-            turn_id = self.commons.services.new_id()
-            self.desk.put(Work(turn_id=turn_id, entries=entries))
+    def _warn(self, message: str) -> None:
+        """Tell people of what is wrong, also if the agent is not loaded."""
+        if self.living.thread is None:
+            self.commons.hub.warn(self.desk.thread_id, self.desk.path, message)
+        else:
+            self.living.thread.tell(WarningRaised(message))
+
+    def _keep(self, run: TurnRun) -> None:
+        """Have what was accepted in the moment a turn ended be recorded, or answered."""
+        for quiet in (True, False):
+            entries = run.leftover(quiet=quiet)
+            if entries:
+                turn_id = self.commons.services.new_id()
+                self.desk.put(Work(turn_id=turn_id, entries=entries, quiet=quiet))
+
+
+def _stopped(run: TurnRun) -> TaskOutcome | None:
+    """Return how a turn was to end that somebody stopped; None if it was to go on."""
+    if run.turn.phase not in (Phase.STOPPING, Phase.ABORTED):
+        return None
+    return outcome_of(attrs.evolve(run.turn, phase=Phase.ABORTED), run.timed_out)
 
 
 def _reason(outcome: TaskOutcome) -> str:

@@ -7,8 +7,9 @@ from typing import Any, final
 
 import trio
 
-from ..actors import ActorTerminated, CloseReport, Exit, Supervisor, Watch
+from ..actors import ActorTerminated, CloseReport, Supervisor, Watch
 from ..protocol import (
+    ROOT,
     Accepted,
     AgentPath,
     AgentStatus,
@@ -22,6 +23,7 @@ from ..protocol import (
     Spent,
     Steer,
     TaskFailed,
+    TaskId,
     TaskRecord,
     TextInput,
     ThreadId,
@@ -29,9 +31,10 @@ from ..protocol import (
     UserInput,
     UserTurn,
 )
-from ._asking import ask, prepare
+from ._asking import ask, prepare, wait_up
+from ._books import SETTLING
 from ._closing import close_agent
-from ._commons import Commons
+from ._commons import Commons, agent_here
 from ._deadlines import within
 from ._desk import Desk
 from ._errors import OperationRefused
@@ -39,7 +42,7 @@ from ._interrupting import interrupt_agents
 from ._spawn import spawn_child
 from ._spec import AgentSpec
 from ._task import Task
-from ._waiting import wait_all, wait_any, waiting_for
+from ._waiting import all_settled, any_settled, waiting_for, waiting_here
 
 
 @final
@@ -158,25 +161,29 @@ class AgentHandle:
             JournalError: if the disk refuses to hold the task; then there is none.
             DeadlinePassed: if that takes longer than `Deadlines.send`.
 
-        Cancellation: the task may have been given; its record is in the journal then.
+        Cancellation: the task may have been given, or have ended as interrupted before that; its
+            record is in the journal then.
         """
         items = (TextInput(work),) if isinstance(work, str) else work
         op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
         with self._within_sending("a task"):
-            await self._check_alive()
+            await wait_up(self._commons, self._desk)
             entries = await prepare(self._commons, op)
-            sender = None if reply_to is None else reply_to._desk
             feed = await self._commons.books.assign(
                 self._desk,
                 items,
-                assigned_by=None if sender is None else sender.path,
-                reply_to=None if sender is None else sender.thread_id,
+                assigned_by=agent_here(self._commons),
+                reply_to=None if reply_to is None else reply_to.thread_id,
             )
             try:
                 await ask(self._commons, self._desk, op, entries, feed.task_id, seconds)
             except ActorTerminated:
-                await self._commons.books.settle(feed.task_id, TaskFailed("the agent has ended"))
+                await self._settle_refused(feed.task_id)
                 raise
+            finally:
+                # Who buries an agent settles what it finds, and may have come before the task.
+                if self.thread_id not in self._commons.desks:
+                    await self._settle_refused(feed.task_id)
         return Task(feed, self._desk, self._commons)
 
     async def send(self, letter: Letter | str) -> PostedLetter:
@@ -197,8 +204,9 @@ class AgentHandle:
         """
         letter = Letter(text=letter) if isinstance(letter, str) else letter
         with self._within_sending("a letter"):
-            await self._check_alive()
-            return await self._commons.post.send(self._desk, letter)
+            await wait_up(self._commons, self._desk)
+            sender = letter.sender or agent_here(self._commons) or ROOT
+            return await self._commons.post.send(self._desk, letter, sender)
 
     async def submit(self, op: Op) -> Accepted:
         """Submit an operation: a turn that is nobody's task, a steer, changed settings.
@@ -237,28 +245,43 @@ class AgentHandle:
     async def wait_any(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
         """Wait on behalf of this agent's turn; see `AgentTree.wait_any`.
 
-        For tools. Meanwhile the turn does not count among those that run.
+        `Task.wait` and the tree's waits do so by themselves inside its tools; this is for
+        tasks of a program that work for the agent, too.
 
         Raises:
             WaitRing: if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        async with waiting_for(self._commons, self._desk, tasks, every=False):
-            return await wait_any(self._commons, tasks)
+        records = [task.record for task in tasks]
+        async with waiting_for(self._commons, self._desk, records, every=False):
+            return await any_settled(self._commons, records)
 
     async def wait_all(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
         """Wait on behalf of this agent's turn; see `AgentTree.wait_all`.
 
-        For tools. Meanwhile the turn does not count among those that run.
+        `Task.wait` and the tree's waits do so by themselves inside its tools; this is for
+        tasks of a program that work for the agent, too.
 
         Raises:
             WaitRing: if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        async with waiting_for(self._commons, self._desk, tasks, every=True):
-            return await wait_all(tasks)
+        records = [task.record for task in tasks]
+        async with waiting_for(self._commons, self._desk, records, every=True):
+            return await all_settled(records)
+
+    async def wait_idle(self) -> AgentStatus:
+        """Wait until no turn of the agent runs or waits to be run, and return its status.
+
+        For work that is nobody's task: a letter that started a turn, a submitted operation.
+
+        Cancellation: ends the waiting.
+        """
+        async with waiting_here(self._commons, (), every=True):
+            await self._desk.busy.wait_value(lambda busy: not busy)
+        return self.status.get()
 
     async def interrupt(self, by: str = "user") -> None:
         """Stop the agent and all below it; return when what they did has ended.
@@ -283,6 +306,8 @@ class AgentHandle:
         interrupted, letters that wait are dropped, the names are free again.
 
         Raises:
+            OwnEnd: if a tool of the agent, or of one below it, calls this: it would wait for
+                its own end. Nothing was done.
             DeadlinePassed: if that takes longer than its grace and `Deadlines.close`. The
                 closing goes on.
 
@@ -293,12 +318,11 @@ class AgentHandle:
     def _other(self, desk: Desk) -> AgentHandle:
         return AgentHandle(self._commons, desk, self._roots)
 
+    async def _settle_refused(self, task_id: TaskId) -> None:
+        """Settle a task that no agent takes any more, whoever waits for that."""
+        with trio.move_on_after(SETTLING, shield=True):
+            await self._commons.books.settle(task_id, TaskFailed("the agent has ended"))
+
     def _within_sending(self, what: str) -> Any:
         seconds = self._commons.settings.deadlines.send
         return within(seconds, f"{what} for {self.path}", lambda: "it may have been sent")
-
-    async def _check_alive(self) -> None:
-        ref = self._desk.ref
-        if self._desk.closing or ref is None or isinstance(ref.status.get(), Exit):
-            await trio.lowlevel.checkpoint()
-            raise ActorTerminated(self.path.text)

@@ -31,6 +31,7 @@ class Hub:
         self._news = news
         self._statuses: dict[ThreadId, WatchCell[AgentStatus]] = {}
         self._feeds: dict[ThreadId, WeakValueDictionary[TaskId, TaskFeed]] = {}
+        self._told: set[TaskId] = set()
         self.settlements = WatchCell(0)
         """How many tasks have ended."""
         self.disk_refuses = False
@@ -55,10 +56,12 @@ class Hub:
                 if (feed := reference()) is not None:
                     feed.put(events)
         cell = self.status(thread_id)
+        status = cell.get()
         for event in events:
             self._broadcast.publish(event)
-            status = next_status(cell.get(), event.msg)
-            if status != cell.get():
+            following = next_status(status, event.msg)
+            if following is not status and following != status:
+                status = following
                 cell.set(status)
 
     def warn(self, thread_id: ThreadId, path: AgentPath, message: str) -> None:
@@ -78,7 +81,10 @@ class Hub:
             self.end(thread_id)
 
     def settle(self, record: TaskRecord) -> None:
-        """Tell whoever follows the task how it ended."""
+        """Tell whoever follows the task how it ended; once, whoever comes with it again."""
+        if record.id in self._told:
+            return
+        self._told.add(record.id)
         feeds = self._feeds.get(record.thread_id)
         feed = None if feeds is None else feeds.pop(record.id, None)
         if feed is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
@@ -9,19 +11,19 @@ from ._ending import JointEnding
 
 
 async def interrupt_agents(commons: Commons, top: Desk, by: str) -> None:
-    """Stop an agent and all below it; return when what they did has ended.
+    """Stop an agent and all below it; return when they are idle.
 
     Raises:
         DeadlinePassed: if that takes too long; it goes on.
 
     Cancellation: ends the waiting, not the interrupt.
     """
-    members = fence(top, by)
-    ends = [desk.over() for desk in members]
+    # Not all that is done from now on: somebody may tell them to go on meanwhile.
+    members = {desk: desk.undone for desk in fence(top, by)}
     seconds = commons.settings.deadlines.interrupt
     with within(seconds, f"the interrupt of {top.path}", lambda: _busy_ones(members)):
-        for end in ends:
-            await end.wait()
+        for desk in members:
+            await _wait_done(desk, members[desk])
 
 
 def fence(top: Desk, by: str) -> tuple[Desk, ...]:
@@ -37,6 +39,10 @@ def fence(top: Desk, by: str) -> tuple[Desk, ...]:
     return members
 
 
-def _busy_ones(members: tuple[Desk, ...]) -> str:
-    busy = [desk.path.text for desk in members if desk.busy.get()]
+async def _wait_done(desk: Desk, turns: frozenset[str]) -> None:
+    await desk.busy.wait_value(lambda _: desk.undone.isdisjoint(turns))
+
+
+def _busy_ones(members: Mapping[Desk, frozenset[str]]) -> str:
+    busy = [desk.path.text for desk in members if not desk.undone.isdisjoint(members[desk])]
     return f"{', '.join(busy[:8]) or 'nobody'} not idle yet; it goes on"

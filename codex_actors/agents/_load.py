@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,7 @@ from .._version import __version__
 from ..core import Entry, Replayed, Surroundings
 from ..protocol import (
     DangerFullAccess,
+    EventLine,
     Item,
     Recorded,
     SessionConfigured,
@@ -22,16 +23,18 @@ from ..protocol import (
     ToolCall,
     ToolOutput,
     TurnAborted,
+    TurnCompleted,
     TurnContext,
     WarningRaised,
     developer_message,
 )
-from ..rollout import Recorder, Rollout, RolloutStore, time_stamp
+from ..rollout import EmptyRollout, Recorder, Rollout, RolloutStore, time_stamp
 from ..wire import encode_item
 from ._commons import Commons
-from ._delivered import delivered_ids
+from ._delivered import delivered_ids, delivery_line
 from ._desk import Desk
 from ._history import History
+from ._post import mail_entry
 from ._prompts import read_prompt
 from ._setup import surroundings
 from ._thread import Thread
@@ -53,12 +56,19 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
         _inherit(thread, desk)
     if not desk.begun:
         thread.announce(_configured(thread))
-        _warn_of_guesses(thread)
+        _warn_of_guesses(thread, desk)
     if rollout is not None and replayed is not None:
         if not desk.begun:
             _warn_of_problems(thread, rollout)
+        delivered = set(delivered_ids(rollout.lines))
+        torn = _torn_delivery(desk, rollout, delivered)
+        if torn is not None:
+            thread.keep(delivery_line(torn))
+            delivered.add(torn)
         _take_up(thread, replayed)
-        await commons.books.note_delivered(desk, sorted(delivered_ids(rollout.lines)), "")
+        if replayed.unsettled_turn_id is None and thread.hub.status(thread.id).get() == "running":
+            _tell_again(thread, rollout)
+        await commons.books.note_delivered(desk, sorted(delivered), "")
     desk.begun = True
     desk.tokens = thread.tokens
     # A new thread has no file yet: its first turn makes it, with the first lines of that.
@@ -75,9 +85,27 @@ async def _read(recorder: Recorder, desk: Desk) -> Rollout | None:
     if desk.stored is None:
         await trio.lowlevel.checkpoint()
         return None
-    rollout = await RolloutStore(desk.settings.home).read(desk.stored)
+    try:
+        rollout = await RolloutStore(desk.settings.home).read(desk.stored)
+    except EmptyRollout:
+        # Its program was killed between making the file and the first line.
+        if desk.parent is None:
+            raise
+        return None
     recorder.adopt(desk.thread_id, desk.stored, next_ordinal=rollout.next_ordinal)
     return rollout
+
+
+def _torn_delivery(desk: Desk, rollout: Rollout, delivered: Container[str]) -> str | None:
+    """Return the mail that is the last the rollout has, if its delivery line was torn off.
+
+    A kill in the middle of a write, or a full disk before it, may leave the one without the other.
+    """
+    last = rollout.lines[-1].payload
+    if not isinstance(last, Recorded):
+        return None
+    waiting = (mail for mail in desk.box.values() if mail.id not in delivered)
+    return next((mail.id for mail in waiting if mail_entry(mail).item == last.item), None)
 
 
 def _inherit(thread: Thread, desk: Desk) -> None:
@@ -173,9 +201,10 @@ def _configured(thread: Thread) -> SessionConfigured:
     )
 
 
-def _warn_of_guesses(thread: Thread) -> None:
+def _warn_of_guesses(thread: Thread, desk: Desk) -> None:
     model = thread.settings.model
-    if model.is_fallback:
+    told = desk.parent is not None and desk.parent.settings.model.slug == model.slug
+    if model.is_fallback and not told:
         thread.announce(
             WarningRaised(
                 f"Model metadata for {model.slug!r} is not known, so its limits are guessed; say"
@@ -197,6 +226,14 @@ def _take_up(thread: Thread, replayed: Replayed) -> None:
         thread.told = _told(thread, replayed.told, replayed.items)
     if replayed.unsettled_turn_id is not None:
         _end_cut_off_turn(thread, replayed.items, replayed.unsettled_turn_id)
+
+
+def _tell_again(thread: Thread, rollout: Rollout) -> None:
+    """Tell how the last turn ended: its agent crashed when that was recorded and not yet told."""
+    said = [line.payload.msg for line in rollout.lines if isinstance(line.payload, EventLine)]
+    ends = [msg for msg in said if isinstance(msg, TurnCompleted | TurnAborted)]
+    if ends:
+        thread.repeat(ends[-1])
 
 
 def _told(thread: Thread, context: TurnContext, items: Sequence[Item]) -> Surroundings:

@@ -31,7 +31,6 @@ class OnDemand(Generic[T]):
         self._opening: trio.Event | None = None
         self._leave: trio.Event | None = None
         self._gone: trio.Event | None = None
-        self._shut = False
 
     @property
     def value(self) -> T | None:
@@ -42,24 +41,17 @@ class OnDemand(Generic[T]):
         """Return what is open, after opening it if it is not.
 
         Raises:
-            trio.ClosedResourceError: if it is shut.
             Exception: whatever the opening raised; the next call tries again.
 
         Cancellation: an opening under way is given up; who else waits for it opens it.
         """
         await trio.lowlevel.checkpoint()
         while self._value is None:
-            if self._shut:
-                raise trio.ClosedResourceError
             if self._opening is None:
                 await self._open()
             else:
                 await self._opening.wait()
         return self._value
-
-    def shut(self) -> None:
-        """Have nothing be opened any more, since the home is being left. Not a checkpoint."""
-        self._shut = True
 
     def ask(self) -> None:
         """Have what is open be closed. Not a checkpoint."""
@@ -80,16 +72,20 @@ class OnDemand(Generic[T]):
     async def _open(self) -> None:
         self._opening = opening = trio.Event()
         try:
-            self._value = await self._home.start(self._keep, name=self._name)
+            if self._gone is not None:
+                await self._gone.wait()  # what was open before is still being closed
+            await self._home.start(self._keep, name=self._name)
         finally:
             self._opening = None
             opening.set()
 
-    async def _keep(self, *, task_status: trio.TaskStatus[T]) -> None:
+    async def _keep(self, *, task_status: trio.TaskStatus[None]) -> None:
         self._leave, self._gone = leave, gone = trio.Event(), trio.Event()
         try:
             async with self._open_it() as value:
-                task_status.started(value)
+                # Here, not by whoever opens: he may be cancelled in the moment it is open.
+                self._value = value
+                task_status.started()
                 await leave.wait()
                 self._value = None
         finally:

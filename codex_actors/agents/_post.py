@@ -13,7 +13,7 @@ from typing import Final, final
 import attrs
 
 from ..core import Entry, MailArrived, decide_mail, letter_entry, notice_item
-from ..protocol import Letter, LetterId, PostedLetter, TaskRecord
+from ..protocol import AgentPath, Letter, LetterId, PostedLetter, TaskRecord
 from ..rollout import time_stamp
 from ._books import Books
 from ._desk import Desk, Mail, Work
@@ -32,7 +32,7 @@ class Post:
     new_id: Callable[[], str]
     now: Callable[[], float]
 
-    async def send(self, desk: Desk, letter: Letter) -> PostedLetter:
+    async def send(self, desk: Desk, letter: Letter, sender: AgentPath) -> PostedLetter:
         """Write a letter down and put it into the receiver's box.
 
         Raises:
@@ -44,15 +44,15 @@ class Post:
         """
         if not letter.text.strip():
             raise EmptyInput
-        if waiting(desk) >= LETTERS:
-            senders = [mail.sender for mail in desk.box.values() if isinstance(mail, PostedLetter)]
+        senders = waiting(desk)
+        if len(senders) >= LETTERS:
             raise LetterBoxFull(desk.path, LETTERS, tuple(map(str, senders)))
-        posted = self._stamped(desk, letter)
-        desk.announced_letters += 1
+        posted = self._stamped(desk, letter, sender)
+        desk.on_their_way.append(sender)
         try:
             await self.books.journal.post(posted)
         finally:
-            desk.announced_letters -= 1
+            desk.on_their_way.remove(sender)
             if self.books.journal.waits(posted.id):
                 self.deliver(desk, posted)
         return posted
@@ -70,18 +70,28 @@ class Post:
 
     def wake(self, desk: Desk) -> None:
         """Have an agent read its mail, unless it was interrupted or ends. Not a checkpoint."""
-        if desk.fence is None and desk.closing is None and not desk.queue:
+        comes = any(work.reads_mail for work in desk.queue)
+        if desk.fence is None and desk.closing is None and not comes:
             desk.put(Work(turn_id=self.new_id(), wakes=True))
+
+    def go_on(self, desk: Desk, work: Work) -> None:
+        """Queue a turn of an agent that is told to go on, with all below it. Not a checkpoint."""
+        stopped = [below for below in desk.subtree() if below.fence is not None]
+        for below in stopped:
+            below.fence = None
+        desk.put(work)
+        for below in stopped:
+            self.after_turn(below)
 
     def after_turn(self, desk: Desk) -> None:
         """Wake an agent whose turn has ended, if mail came too late for it. Not a checkpoint."""
         if any(map(_triggers, desk.box.values())):
             self.wake(desk)
 
-    def _stamped(self, desk: Desk, letter: Letter) -> PostedLetter:
+    def _stamped(self, desk: Desk, letter: Letter, sender: AgentPath) -> PostedLetter:
         return PostedLetter(
             id=LetterId(self.new_id()),
-            sender=letter.sender,
+            sender=sender,
             receiver=desk.thread_id,
             path=desk.path,
             text=letter.text,
@@ -90,10 +100,10 @@ class Post:
         )
 
 
-def waiting(desk: Desk) -> int:
-    """How many letters wait for an agent, or are on their way."""
-    letters = sum(isinstance(mail, PostedLetter) for mail in desk.box.values())
-    return letters + desk.announced_letters
+def waiting(desk: Desk) -> list[AgentPath]:
+    """Who wrote the letters that wait for an agent, or are on their way."""
+    letters = [mail.sender for mail in desk.box.values() if isinstance(mail, PostedLetter)]
+    return letters + desk.on_their_way
 
 
 def mail_entries(mails: Iterable[Mail]) -> tuple[Entry, ...]:

@@ -26,6 +26,8 @@ class Revived:
 
     unfinished: tuple[Task, ...] = ()
     """Tasks that are open and not being run."""
+    restarted: tuple[Task, ...] = ()
+    """Tasks that are run again."""
     warnings: tuple[str, ...] = ()
 
 
@@ -41,12 +43,14 @@ async def revive(commons: Commons, root: Desk, spec: AgentSpec) -> Revived:
     for desk in (root, *desks):
         for letter in commons.books.journal.letters(desk.thread_id):
             desk.box[letter.id] = letter
-    left = await _restore_tasks(commons, spec)
+        for record in commons.books.journal.news(desk.thread_id):
+            desk.box[record.id] = record
+    left, restarted = await _restore_tasks(commons, spec)
     _restore_wakes(commons, spec, (root, *desks))
     damaged = [
         f"the tree's journal, {p}; it was passed over" for p in commons.books.journal.state.problems
     ]
-    return Revived(tuple(left), (*damaged, *_warn_of(left)))
+    return Revived(tuple(left), tuple(restarted), (*damaged, *_warn_of(left)))
 
 
 def _make_desks(commons: Commons, root: Desk, spec: AgentSpec) -> list[Desk]:
@@ -91,9 +95,9 @@ def _read_tails(paths: Mapping[ThreadId, str]) -> Mapping[ThreadId, tuple[Rollou
     return {thread_id: read_tail(path) for thread_id, path in paths.items()}
 
 
-async def _restore_tasks(commons: Commons, spec: AgentSpec) -> list[Task]:
-    """Queue the unfinished tasks that are to be run again; return the others."""
-    left = []
+async def _restore_tasks(commons: Commons, spec: AgentSpec) -> tuple[list[Task], list[Task]]:
+    """Queue the unfinished tasks that are to be run again; return the others, and them."""
+    left, restarted = [], []
     for record in commons.books.journal.unsettled():
         desk = commons.desks.get(record.thread_id)
         if desk is None or not record.text.strip():
@@ -102,10 +106,11 @@ async def _restore_tasks(commons: Commons, spec: AgentSpec) -> list[Task]:
         task = Task(commons.books.take_up(record), desk, commons)
         if _wish(spec, record) == "restart":
             await task.restart()
+            restarted.append(task)
         else:
             left.append(task)
     await trio.lowlevel.checkpoint()
-    return left
+    return left, restarted
 
 
 def _wish(spec: AgentSpec, record: TaskRecord) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -13,6 +14,7 @@ import attrs
 import trio
 
 from .. import core
+from ..actors._deep import effective_deadline
 from ..core import Effect, Entry, Turn, TurnInput
 from ..models import Prompt
 from ..protocol import (
@@ -63,7 +65,9 @@ class TurnRun:
         self.turn = turn
         self._thread = thread
         self._setup = setup
-        self._send, self._receive = trio.open_memory_channel[TurnInput | EventMsg](math.inf)
+        # A deque and a place to wait at: a channel takes three times as long for each of many.
+        self._inbox: deque[TurnInput | EventMsg] = deque()
+        self._waiting = trio.lowlevel.ParkingLot()
         self._began_at = thread.services.now()
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
@@ -71,23 +75,21 @@ class TurnRun:
         self.interrupted_by: str | None = None
         """Who has asked for its end."""
         self.finished = False
-        """Whether its end is written down, and told."""
+        """Whether the turn's end is written and told."""
+        self.timed_out: float | None = None
+        """The seconds that the turn had, if they ended it."""
+        self._asked = False
+        """Whether a sampling was started just now."""
 
     @property
     def stopping(self) -> bool:
         """Whether the turn takes no more input."""
         return self.turn.is_over or self.turn.phase is core.Phase.STOPPING
 
-    def leftover(self) -> tuple[Entry, ...]:
-        """Take the input that was accepted, but came after the turn was over."""
-        entries: tuple[Entry, ...] = ()
-        while True:
-            try:
-                what = self._receive.receive_nowait()
-            except trio.WouldBlock:
-                return entries
-            if isinstance(what, core.Steered):
-                entries += what.entries
+    def leftover(self, *, quiet: bool) -> tuple[Entry, ...]:
+        """Return the input that was accepted, but came after the turn was over."""
+        late = [what for what in self._inbox if isinstance(what, core.Steered)]
+        return tuple(entry for what in late if what.quiet is quiet for entry in what.entries)
 
     def waiting(self) -> AbstractAsyncContextManager[None]:
         """Do not count as running while one of the turn's tools waits for somebody else."""
@@ -95,7 +97,9 @@ class TurnRun:
 
     def post(self, what: TurnInput | EventMsg) -> None:
         """Give the turn an input, or an event to announce in its order. Not a checkpoint."""
-        self._send.send_nowait(what)
+        self._inbox.append(what)
+        if self._waiting:
+            self._waiting.unpark()
 
     def interrupt(self, by: str) -> None:
         """Have the turn end. Not a checkpoint."""
@@ -150,7 +154,7 @@ class TurnRun:
             await self._loop(workers, effects)
         finally:
             # A crash is no end: the agent's next incarnation says what became of the turn.
-            if not self.finished and trio.current_effective_deadline() == -math.inf:
+            if not self.finished and effective_deadline() == -math.inf:
                 with trio.move_on_after(CLEAN_UP, shield=True):
                     self.post(core.Interrupted(self._stopped_by()))
                     await self._loop(workers, ())
@@ -162,21 +166,24 @@ class TurnRun:
                 await self._finish()
                 self.finished = True
                 return
+            if self._asked:
+                # The request goes out first; what is written while it is on its way costs less.
+                self._asked = False
+                await trio.lowlevel.checkpoint()
             await self._thread.settle()
             self._start_later()
-            effects = self._feed(await self._receive.receive())
+            if not self._inbox:
+                await self._waiting.park()
+            effects = ()
 
     def _carry_out_all(self, effects: tuple[Effect, ...], workers: TurnWorkers) -> None:
         """Carry out effects, and those of all inputs that wait already, as one batch."""
         while True:
             for effect in effects:
                 self._carry_out(effect, workers)
-            if self.turn.is_over:
+            if self.turn.is_over or not self._inbox:
                 return
-            try:
-                effects = self._feed(self._receive.receive_nowait())
-            except trio.WouldBlock:
-                return
+            effects = self._feed(self._inbox.popleft())
 
     def _feed(self, what: TurnInput | EventMsg) -> tuple[Effect, ...]:
         if not isinstance(what, TurnInput):
@@ -184,7 +191,12 @@ class TurnRun:
             return ()
         if self._first_token_at is None and isinstance(what, core.ItemReceived):
             self._first_token_at = self._thread.services.now()
+        before = self.turn.tokens.total_token_usage.total_tokens
         self.turn, effects = core.step(self.turn, what)
+        # When they are known, not when they are told: then the response's tools have ended.
+        used = self.turn.tokens.total_token_usage.total_tokens - before
+        if used > 0:
+            self._thread.account.charge(used)
         return effects
 
     def _start_later(self) -> None:
@@ -228,6 +240,7 @@ class TurnRun:
         if limit is None:
             sample = partial(self._sample, number)
             self._sampling = workers.start(sample, f"sampling {number}")
+            self._asked = True
         else:
             self.post(core.Interrupted("budget", limit))
 
@@ -245,6 +258,8 @@ class TurnRun:
     async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
         await trio.sleep_until(time)
         limit = self._thread.account.refuses_request(trio.current_time())
+        if interrupted is not None and not self.stopping:
+            self.timed_out = self._setup.seconds
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
 
     async def _sample(self, number: int) -> None:
@@ -256,9 +271,9 @@ class TurnRun:
             services=thread.services,
             post=self.post,
         )
-        setup.slot.begin_work()
         try:
-            await sampler.run(setup.prompt())
+            with setup.slot.work():
+                await sampler.run(setup.prompt())
         except Exception as exc:
             # A model client that raises anything but ModelError has a bug. The turn
             # fails with it; the agent and its children live on.
@@ -268,8 +283,6 @@ class TurnRun:
                 info=ErrorInfo(kind="internal_server_error"),
             )
             self.post(core.SamplingFailed(number, failure))
-        finally:
-            setup.slot.end_work()
 
     async def _wait_retry(self, sampling: int, seconds: float) -> None:
         self._log("sampling %d broke off; the next one begins in %.2f s", sampling, seconds)
@@ -280,17 +293,15 @@ class TurnRun:
         workers.calls[call.call_id] = trio.current_time()
         self._log("%s %s: started", call.tool, call.call_id)
         crash = None
-        self._setup.slot.begin_work()
         try:
-            output = await self._setup.toolbox.run(call, self._setup.tool_context)
+            with self._setup.slot.work():
+                output = await self._setup.toolbox.run(call, self._setup.tool_context)
         except Exception as exc:
             # A tool that raises has a bug: failures are values. The model is told, and
             # the turn ends with an error; the agent and its children live on.
             logger.exception("the tool %s failed", call.tool)
             crash = f"internal error in the tool {call.tool}: {exc!r}"
             output = refuse(call, "internal error")
-        finally:
-            self._setup.slot.end_work()
         seconds = trio.current_time() - workers.calls.pop(call.call_id)
         ending = "ended" if output.ok else "failed"
         self._log("%s %s: %s after %.2f s", call.tool, call.call_id, ending, seconds)
@@ -320,13 +331,12 @@ class TurnRun:
         if not isinstance(event, TurnCompleted | TurnAborted):
             return event
         now = self._thread.services.now()
-        event = attrs.evolve(
+        if isinstance(event, TurnCompleted) and self._first_token_at is not None:
+            waited = self._first_token_at - self._began_at
+            event = attrs.evolve(event, time_to_first_token_ms=int(waited * 1000))
+        return attrs.evolve(
             event,
             started_at=int(self._began_at),
             completed_at=int(now),
             duration_ms=int((now - self._began_at) * 1000),
         )
-        if isinstance(event, TurnCompleted) and self._first_token_at is not None:
-            waited = self._first_token_at - self._began_at
-            return attrs.evolve(event, time_to_first_token_ms=int(waited * 1000))
-        return event

@@ -78,7 +78,15 @@ class Sampler:
     def _handle(self, event: ModelEvent, prompt: Prompt) -> None:
         match event:
             case TextDelta(delta):
-                self.post(AgentMessageDelta(delta=delta, **self._where()))
+                # Without `_where`: there are as many of these as of all others together.
+                self.post(
+                    AgentMessageDelta(
+                        delta=delta,
+                        thread_id=self.thread_id,
+                        turn_id=self.turn_id,
+                        item_id=self._active,
+                    )
+                )
             case ItemAdded(item):
                 self._start(item)
             case ItemDone(item):

@@ -15,7 +15,7 @@ from ..protocol import Event, Settings, TaskInterrupted, TaskRecord
 from ..rollout import Clerk, open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
 from ._books import Books
-from ._commons import make_commons
+from ._commons import Commons, make_commons
 from ._desk import Envelope
 from ._hub import Hub
 from ._registrar import bring_news, bury_agents
@@ -60,9 +60,10 @@ async def open_agents(
             services = AgentServices(model=model, toolbox=toolbox)
         home = None if settings.ephemeral else settings.home
         clerk = await stack.enter_async_context(open_clerk())
-        recorder = await stack.enter_async_context(
-            open_recorder(home, clerk=clerk, now=services.now)
-        )
+        recorder = services.recorder
+        if recorder is None:
+            opening = open_recorder(home, clerk=clerk, now=services.now)
+            recorder = await stack.enter_async_context(opening)
         broadcast = await stack.enter_async_context(open_broadcast[Event]())
         news, to_bring = trio.open_memory_channel[TaskRecord](math.inf)
         exits, to_bury = trio.open_memory_channel[ActorRef[Envelope]](math.inf)
@@ -72,11 +73,18 @@ async def open_agents(
         office = await stack.enter_async_context(open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
         office.start_soon(bring_news, commons, to_bring, name="news of tasks")
+        stack.callback(_say_gone, commons)
         supervisor = await stack.enter_async_context(open_supervisor("", exits=exits))
         try:
             yield AgentTree(commons=commons, supervisor=supervisor, broadcast=broadcast)
         finally:
             commons.closing = True
+
+
+def _say_gone(commons: Commons) -> None:
+    """Wake whoever waits for the end of an agent that ended with its tree."""
+    for desk in commons.desks.values():
+        desk.gone.set()
 
 
 @asynccontextmanager

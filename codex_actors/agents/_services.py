@@ -11,6 +11,7 @@ import attrs
 
 from ..models import ModelClient
 from ..protocol import Settings
+from ..rollout import Journal, Recorder
 from ..tools import Toolbox
 from ._ids import new_uuid7
 
@@ -28,6 +29,11 @@ class AgentServices:
     """Unix time in seconds, for stamps. Waiting goes by Trio's clock."""
     jitter: Callable[[], float] = lambda: random.uniform(0.9, 1.1)
     """Factor for the waits between attempts, so that a fleet does not come back at once."""
+    recorder: Recorder | None = None
+    """Who writes the rollouts; whoever made it closes it. None: one that the tree opens, as its
+    settings say."""
+    journal: Journal | None = None
+    """The tree's journal, likewise."""
 
     def now_ms(self) -> int:
         """Unix time in milliseconds."""

@@ -10,9 +10,10 @@ import trio
 from .. import core
 from ..actors import ActorTerminated, SupervisorClosing
 from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
-from ..rollout import time_stamp
+from ..rollout import RolloutStore, time_stamp
 from ._accounts import Account
 from ._agent import start_actor
+from ._asking import wait_up
 from ._authority import child_settings
 from ._commons import Commons
 from ._desk import Desk, Life
@@ -37,14 +38,13 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     Cancellation: there is no such agent.
     """
     desk = _reserve(commons, owner, spec)
-    made = False
     try:
         desk.inherited = await _inherited(commons, owner, spec)
         await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
-        await _start(commons, desk, owner)
-        made = True
+        await _start(commons, owner, desk)
+        desk.made = True
     finally:
-        if not made:
+        if not desk.made:
             with trio.move_on_after(UNDOING, shield=True):
                 await _undo(commons, desk)
     desk.fence = owner.fence
@@ -125,7 +125,7 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     desk = make_desk(
         commons, owner, path, attrs.evolve(spec, name=path.name, resume=None), settings
     )
-    desk.half_made = True
+    desk.made = False
     add_desk(commons, desk)
     return desk
 
@@ -167,28 +167,37 @@ async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[It
     if thread is not None:
         await trio.lowlevel.checkpoint()
         return core.fork_items(thread.history.items, spec.fork)
-    rollout = await commons.recorder.read(owner.thread_id)
+    if owner.begun:
+        rollout = await commons.recorder.read(owner.thread_id)
+    elif owner.stored is not None:
+        rollout = await RolloutStore(owner.settings.home).read(owner.stored)
+    else:  # it has said nothing yet
+        await trio.lowlevel.checkpoint()
+        return ()
     return core.fork_items(core.replay(rollout.lines).items, spec.fork)
 
 
-async def _start(commons: Commons, desk: Desk, owner: Desk) -> None:
-    life = await _life_of(owner)
+async def _start(commons: Commons, owner: Desk, desk: Desk) -> None:
+    life = await _life_of(commons, owner)
     try:
-        await start_actor(commons, desk, await life.children.get())
-    except (SupervisorClosing, trio.ClosedResourceError) as error:
+        await start_actor(commons, desk, await life.keep_children())
+    except SupervisorClosing as error:
         raise ActorTerminated(owner.path.text) from error
-    desk.half_made = False
 
 
-async def _life_of(owner: Desk) -> Life:
+async def _life_of(commons: Commons, owner: Desk) -> Life:
     """Wait until the owner runs: it may be on its way up again after a crash."""
-    assert owner.ref is not None, "an agent that has no actor cannot spawn"
-    await owner.ref.status.wait_value(lambda status: status not in ("starting", "restarting"))
-    if owner.life is None:
+    ref = await wait_up(commons, owner)
+    status = await ref.status.wait_value(lambda now: now not in ("starting", "restarting"))
+    if status == "running" and owner.life is not None and owner.comes_back:
+        await ref.status.wait_value(lambda now: now != "running")
+        return await _life_of(commons, owner)
+    if owner.life is None or owner.life.over:
         raise ActorTerminated(owner.path.text)
     return owner.life
 
 
 async def _undo(commons: Commons, desk: Desk) -> None:
+    commons.books.leave([desk.thread_id], "closed")
     remove_desk(commons, desk)
-    await commons.books.leave([desk.thread_id], "closed")
+    await commons.books.catch_up()

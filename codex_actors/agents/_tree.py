@@ -31,6 +31,7 @@ class AgentTree:
     _supervisor: Supervisor
     _broadcast: Broadcast[Event]
     _unfinished: tuple[Task, ...] = ()
+    _restarted: tuple[Task, ...] = ()
 
     @property
     def settings(self) -> Settings:
@@ -51,6 +52,11 @@ class AgentTree:
         open_ones = (task for task in self._unfinished if task.record.get().outcome is None)
         return tuple(task for task in open_ones if not task.queued)
 
+    @property
+    def restarted(self) -> tuple[Task, ...]:
+        """Tasks that an earlier process left open, and that are run again as the spec said."""
+        return self._restarted
+
     async def spawn(self, spec: AgentSpec = AgentSpec()) -> AgentHandle:
         """Start the tree's root agent; with ``spec.resume``, and all that was below it.
 
@@ -68,6 +74,7 @@ class AgentTree:
             raise RootExists
         root = await spawn_root(self._commons, self._supervisor, spec)
         self._unfinished = root.revived.unfinished
+        self._restarted = root.revived.restarted
         return AgentHandle(self._commons, root.desk, self._supervisor)
 
     def agent(self, name: str) -> AgentHandle:
@@ -105,20 +112,24 @@ class AgentTree:
 
         It does not matter when they ended. To wait no longer than so many seconds, use
         `trio.move_on_after`, and read `Task.progress`: that time is over says nothing
-        about the tasks. Inside a tool, use `AgentHandle.wait_any`.
+        about the tasks. Of no tasks there are no records, at once. Inside a tool, use
+        `AgentHandle.wait_any`.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        return await wait_any(self._commons, tasks)
+        return await wait_any(self._commons, [task.record for task in tasks])
 
     async def wait_all(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
         """Return the records of the tasks, in their order, when all have ended.
 
-        Inside a tool, use `AgentHandle.wait_all`.
+        Inside a tool it waits on behalf of the tool's agent, as `Task.wait` does.
+
+        Raises:
+            WaitRing: inside a tool, if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        return await wait_all(tasks)
+        return await wait_all(self._commons, [task.record for task in tasks])
 
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
         """Every agent and what it is doing, owners before those they own."""

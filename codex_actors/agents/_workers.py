@@ -6,9 +6,9 @@ end when it is cancelled is left behind after a grace, named, and goes with the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Final, final
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Self, final
 
 import attrs
 import trio
@@ -69,7 +69,10 @@ class TurnWorkers:
             self._scopes.discard(scope)
             self._note_gone()
 
-    async def _finish(self) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         self._cancel("the turn is over")
         if self._scopes:
             await self.wait_gone()
@@ -86,8 +89,7 @@ class TurnWorkers:
             self._gone.set()
 
 
-@asynccontextmanager
-async def open_workers(home: trio.Nursery) -> AsyncGenerator[TurnWorkers, None]:
+def open_workers(home: trio.Nursery) -> AbstractAsyncContextManager[TurnWorkers]:
     """Open a place for one turn's workers.
 
     Leaving it cancels them, and waits for them no longer than `GRACE`.
@@ -95,8 +97,4 @@ async def open_workers(home: trio.Nursery) -> AsyncGenerator[TurnWorkers, None]:
     Args:
         home: A nursery of the agent's scope; it holds whoever does not end in time.
     """
-    workers = TurnWorkers(home)
-    try:
-        yield workers
-    finally:
-        await workers._finish()
+    return TurnWorkers(home)

@@ -6,7 +6,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, final
 
 import attrs
@@ -35,6 +35,8 @@ from ._notify import Notice, notify
 from ._quote import join
 
 FAILED: Final = 1
+LOOK: Final = 0.2
+"""Seconds between two looks at tasks that end without an event."""
 ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end the program in order: somebody asks for it, or its terminal is gone. The
 exit status is 128 and the signal's number then, as shells say it; as after a second Ctrl-C."""
@@ -107,6 +109,7 @@ class _Run:
                 task = await root.assign(self._input(), output_schema=self._job.schema)
                 self._root = root  # from here on there is a turn that an interrupt ends
                 await self._follow(events, task, warnings)
+                await self._linger(events, tree.restarted)
             self._conclude(record := await task.wait())
             await self._notify(record)
             await root.close()
@@ -161,6 +164,19 @@ class _Run:
             over = isinstance(event.msg, TurnCompleted | TurnAborted)
             if over and event.id == task.record.get().turn_id:
                 return
+
+    async def _linger(
+        self, events: trio.abc.ReceiveChannel[Event | Lagged], restarted: Sequence[Task]
+    ) -> None:
+        """Show what happens until the tasks have ended that are run again.
+
+        Not every end is an event: one that was interrupted before it began says nothing.
+        """
+        while any(task.record.get().outcome is None for task in restarted):
+            with trio.move_on_after(LOOK):
+                event = await events.receive()
+                if isinstance(event, Event) and self._job.show_below is not None:
+                    self._job.show_below(event)
 
     def _conclude(self, record: TaskRecord) -> None:
         if isinstance(record.outcome, TaskCompleted):

@@ -41,7 +41,9 @@ class LogBelow:
         return self._logs[name]
 
     def _line(self, name: str, line: str) -> None:
+        if not line:
+            return
         mark = f"[{name}]"
         if self.colored:
             mark = f"\x1b[{STYLES['dim']}m{mark}\x1b[0m"
-        self.write(f"{mark} {line}".rstrip())
+        self.write(f"{mark} {line}")

@@ -48,24 +48,26 @@ from ..protocol import (
     UserMessageRecorded,
 )
 
-_KEPT = (
-    AgentMessageRecorded,
-    PatchEnded,
-    RawReasoningRecorded,
-    ReasoningRecorded,
-    SettingsApplied,
-    TokensCounted,
-    ToolOutput,
-    TurnAborted,
-    TurnCompleted,
-    TurnStarted,
-    UserMessageRecorded,
+_KEPT = frozenset(
+    {
+        AgentMessageRecorded,
+        PatchEnded,
+        RawReasoningRecorded,
+        ReasoningRecorded,
+        SettingsApplied,
+        TokensCounted,
+        ToolOutput,
+        TurnAborted,
+        TurnCompleted,
+        TurnStarted,
+        UserMessageRecorded,
+    }
 )
 
 
 def is_kept(event: EventMsg) -> bool:
     """Whether the rollout keeps the event."""
-    return isinstance(event, _KEPT)
+    return type(event) in _KEPT
 
 
 def shown_as(item: Item, item_id: str) -> AgentMessageItem | ReasoningItem | None:

@@ -151,7 +151,7 @@ def begin(turn: Turn) -> Step:
     """Return what to do first: record what the turn begins with, then ask the model."""
     window = turn.tokens.model_context_window
     started = Announce(TurnStarted(turn_id=turn.id, model_context_window=window))
-    turn, sampled = _sample(attrs.evolve(turn, retry=Retry(turn.max_retries)))
+    turn, sampled = _sample(turn, retry=Retry(turn.max_retries))
     return turn, (started, *map(Record, turn.context), RecordContext(), *sampled)
 
 
@@ -201,9 +201,8 @@ def _received(turn: Turn, entry: Entry) -> Step:
     if isinstance(item, ToolCall):
         return _called(turn, entry, item)
     if isinstance(item, Message) and item.role == "assistant" and item.text.strip():
-        turn = attrs.evolve(turn, last_agent_message=item.text)
-    if is_final_answer(item) and not turn.final_answer_given:
-        turn = attrs.evolve(turn, final_answer_given=True)
+        final = turn.final_answer_given or is_final_answer(item)
+        turn = attrs.evolve(turn, last_agent_message=item.text, final_answer_given=final)
     if turn.mail and lets_mail_in(item):
         turn, effects = _drain(attrs.evolve(turn, phase=Phase.DRAINING, follow_up=True))
         return turn, (Record(entry), StopSampling(), *effects)
@@ -285,10 +284,11 @@ def _count(turn: Turn) -> Step:
     return attrs.evolve(turn, counted=True), (counted, ShowDiff())
 
 
-def _sample(turn: Turn) -> Step:
+def _sample(turn: Turn, *, retry: Retry | None = None) -> Step:
     recorded = tuple(map(Record, turn.pending))
     turn = attrs.evolve(
         turn,
+        retry=retry or turn.retry,
         phase=Phase.SAMPLING,
         sampling=turn.sampling + 1,
         pending=(),

@@ -51,12 +51,17 @@ class Refusal:
     @property
     def request_id(self) -> str | None:
         """The provider's name for the request."""
-        return self.headers.get("x-request-id") or self.headers.get("x-oai-request-id")
+        return request_id_of(self.headers)
 
     @property
     def facts(self) -> _Facts:
         """What every error that comes of it carries."""
         return {"status": self.status, "request_id": self.request_id}
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """Return the provider's name for a request, if the answer's headers tell."""
+    return headers.get("x-request-id") or headers.get("x-oai-request-id")
 
 
 def error_from_answer(refusal: Refusal) -> ModelError:

@@ -96,6 +96,8 @@ def user_agent(originator: str) -> str:
 
 def events_of_headers(headers: Mapping[str, str]) -> tuple[ModelEvent, ...]:
     """Return what a response's headers (names in lower case) say, in the reference's order."""
+    if not any(name.startswith(("x-", "openai-")) for name in headers):
+        return _NOTHING_SAID
     model = headers.get("openai-model")
     limits = tuple(RateLimitsSeen(_limits(headers, limit)) for limit in _limit_ids(headers))
     return (ServerModelSeen(model), *limits) if model else limits
@@ -157,6 +159,9 @@ def _number(text: str | None) -> float | None:
 
 def _flag(text: str | None) -> bool | None:
     return {"true": True, "1": True, "false": False, "0": False}.get((text or "").lower())
+
+
+_NOTHING_SAID: Final = (RateLimitsSeen(_limits({}, _MAIN)),)
 
 
 def _one_line(text: str) -> str:

@@ -15,8 +15,8 @@ import trio
 from ..protocol import ModelEvent, Provider
 from ._bodies import Bodies
 from ._client import Prompt
-from ._errors import BadProvider, ConnectionFailed, ModelError, ModelProtocolError
-from ._failures import Refusal, error_from_answer, excerpt
+from ._errors import BadProvider, ModelError, ModelProtocolError
+from ._failures import Refusal, error_from_answer, excerpt, request_id_of
 from ._headers import events_of_headers, find_key, request_headers
 from ._stream import ResponseChannel
 from ._transport import Answer, HttpTransport, without_secrets
@@ -105,14 +105,10 @@ class ResponsesClient(trio.abc.AsyncResource):
     async def _ask(self, prompt: Prompt) -> Answer:
         key = self._key or find_key(self._provider, self._environment)
         headers = request_headers(prompt, self._provider, key, self._environment)
-        seconds, asked_at = self._provider.stream_idle_timeout, trio.current_time()
-        with trio.move_on_after(seconds):
-            answer = await self._http.post(headers, self._bodies.make(prompt))
-            _log_answer(prompt, answer, trio.current_time() - asked_at)
-            return answer
-        raise ConnectionFailed(
-            f"no answer from {without_secrets(self._url)!r} within {seconds:g} seconds"
-        )
+        asked_at = trio.current_time()
+        answer = await self._http.post(headers, self._bodies.make(prompt))
+        _log_answer(prompt, answer, trio.current_time() - asked_at)
+        return answer
 
     def _channel(self, answer: Answer) -> ResponseChannel:
         first: tuple[ModelEvent, ...] = events_of_headers(answer.headers)
@@ -120,7 +116,7 @@ class ResponsesClient(trio.abc.AsyncResource):
             answer,
             first=first,
             server_model=answer.headers.get("openai-model"),
-            request_id=_refusal(answer, b"").request_id,
+            request_id=request_id_of(answer.headers),
             idle_timeout=self._provider.stream_idle_timeout,
         )
 
@@ -131,7 +127,7 @@ def _log_answer(prompt: Prompt, answer: Answer, seconds: float) -> None:
         prompt.model,
         answer.status,
         seconds,
-        _refusal(answer, b"").request_id or "unknown",
+        request_id_of(answer.headers) or "unknown",
         extra={"thread_id": prompt.thread_id, "turn_id": prompt.turn_id},
     )
 

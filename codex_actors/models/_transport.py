@@ -1,8 +1,8 @@
 """The HTTP door: one server, as the rest of the package asks it for things.
 
-Clients are sharded, because the cost of a connection pool grows with the square of its open
-connections: 4,000 streams open in 14 s on one httpx client and in 6 s on forty. All share one
-SSL context, which costs 20 ms to make.
+Lines are sharded, because the cost of a library's connection pool grows with the square of its
+open connections: 4,000 streams open in 14 s on one httpx client and in 6 s on forty. All share
+one SSL context, which costs 20 ms to make.
 """
 
 from __future__ import annotations
@@ -121,8 +121,11 @@ class HttpTransport(trio.abc.AsyncResource):
     async def _send(
         self, line: Line, headers: Mapping[str, str], body: Sequence[bytes] | None
     ) -> Reply:
+        seconds = self._idle_timeout
         try:
-            return await line.send({**headers, **self._authorization}, body)
+            with trio.move_on_after(seconds):
+                return await line.send({**headers, **self._authorization}, body)
+            raise ConnectionFailed(f"no answer from {self._shown!r} within {seconds:g} seconds")
         except NoSuchLine as error:
             raise self._no_address(error) from error
         except LineBroke as error:

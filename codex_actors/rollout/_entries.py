@@ -96,9 +96,9 @@ class LetterPosted:
 @final
 @attrs.frozen
 class LettersDelivered:
-    """Letters entered the history of the agent that they were for."""
+    """Letters entered the history of the agent that they were for; so did ends of tasks."""
 
-    letter_ids: tuple[LetterId, ...]
+    letter_ids: tuple[LetterId | TaskId, ...]
     thread_id: ThreadId
     turn_id: str | None = None
     """The turn that read them; None if it is not known."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import assert_never, final
+from typing import TypeVar, assert_never, final
 
 import attrs
 
@@ -19,6 +19,8 @@ from ._entries import (
     TaskSettled,
     Together,
 )
+
+Name = TypeVar("Name", LetterId, TaskId)
 
 
 @final
@@ -36,6 +38,8 @@ class JournalState:
     """All tasks, oldest first."""
     letters: Mapping[LetterId, PostedLetter] = attrs.field(factory=dict)
     """Letters that wait for an agent which is not closed, oldest first."""
+    news: Mapping[TaskId, TaskRecord] = attrs.field(factory=dict)
+    """Tasks that ended, and whose giver is not closed and has not read that yet."""
     problems: tuple[str, ...] = ()
     """Lines that could not be read, and why."""
 
@@ -55,11 +59,14 @@ class Tally:
     reasons: dict[ThreadId, str] = attrs.field(factory=dict)
     tasks: dict[TaskId, TaskRecord] = attrs.field(factory=dict)
     letters: dict[LetterId, PostedLetter] = attrs.field(factory=dict)
+    news: dict[TaskId, TaskRecord] = attrs.field(factory=dict)
     problems: tuple[str, ...] = ()
     _open: dict[TaskId, None] = attrs.field(factory=dict)
     """Tasks without an outcome; of a set the order would be lost."""
     _boxes: dict[ThreadId, dict[LetterId, None]] = attrs.field(factory=dict)
     """Letters that wait, by their receivers."""
+    _untold: dict[ThreadId, dict[TaskId, None]] = attrs.field(factory=dict)
+    """Tasks whose ends wait to be read, by who is to be told."""
 
     @classmethod
     def of(cls, state: JournalState) -> Tally:
@@ -74,6 +81,8 @@ class Tally:
         )
         for letter in state.letters.values():
             tally._post(letter)
+        for record in state.news.values():
+            tally._tell(record)
         return tally
 
     def state(self) -> JournalState:
@@ -84,6 +93,7 @@ class Tally:
             reasons=dict(self.reasons),
             tasks=dict(self.tasks),
             letters=dict(self.letters),
+            news=dict(self.news),
             problems=self.problems,
         )
 
@@ -98,6 +108,14 @@ class Tally:
     def count_letters(self, thread_id: ThreadId) -> int:
         """How many letters wait for the agent."""
         return len(self._boxes.get(thread_id, ()))
+
+    def news_of(self, thread_id: ThreadId) -> tuple[TaskRecord, ...]:
+        """Tasks that ended, and the agent has not read that it was to be told of it."""
+        return tuple([self.news[task_id] for task_id in self._untold.get(thread_id, ())])
+
+    def waits(self, mail_id: str) -> bool:
+        """Whether a letter, or the end of a task, waits to be read."""
+        return mail_id in self.letters or mail_id in self.news
 
     def add(self, entry: Entry) -> None:
         """Change what is known by what the entry says.
@@ -117,9 +135,9 @@ class Tally:
                 self._settle(entry)
             case LetterPosted(letter):
                 self._post(letter)
-            case LettersDelivered(letter_ids):
-                for letter_id in letter_ids:
-                    self._take(letter_id)
+            case LettersDelivered(mail_ids):
+                for mail_id in mail_ids:
+                    self._take(mail_id)
             case Together(entries):
                 for each in entries:
                     self.add(each)
@@ -135,6 +153,8 @@ class Tally:
             self.reasons[thread_id] = reason
         for letter_id in self._boxes.pop(thread_id, ()):
             del self.letters[letter_id]
+        for task_id in self._untold.pop(thread_id, ()):
+            del self.news[task_id]
 
     def _assign(self, record: TaskRecord) -> None:
         if record.id not in self.tasks:
@@ -146,22 +166,34 @@ class Tally:
         if entry.task_id in self._open:
             del self._open[entry.task_id]
             known = self.tasks[entry.task_id]
-            self.tasks[entry.task_id] = attrs.evolve(
+            record = self.tasks[entry.task_id] = attrs.evolve(
                 known, outcome=entry.outcome, settled_at=entry.settled_at
             )
+            self._tell(record)
 
     def _post(self, letter: PostedLetter) -> None:
         if letter.id not in self.letters and letter.receiver not in self.closed:
             self.letters[letter.id] = letter
             self._boxes.setdefault(letter.receiver, {})[letter.id] = None
 
-    def _take(self, letter_id: LetterId) -> None:
-        letter = self.letters.pop(letter_id, None)
+    def _tell(self, record: TaskRecord) -> None:
+        if record.reply_to is not None and record.reply_to not in self.closed:
+            self.news[record.id] = record
+            self._untold.setdefault(record.reply_to, {})[record.id] = None
+
+    def _take(self, mail_id: str) -> None:
+        letter = self.letters.pop(LetterId(mail_id), None)
         if letter is not None:
-            box = self._boxes[letter.receiver]
-            del box[letter_id]
-            if not box:
-                del self._boxes[letter.receiver]
+            _remove(self._boxes, letter.receiver, letter.id)
+        record = self.news.pop(TaskId(mail_id), None)
+        if record is not None and record.reply_to is not None:
+            _remove(self._untold, record.reply_to, record.id)
+
+
+def _remove(boxes: dict[ThreadId, dict[Name, None]], owner: ThreadId, name: Name) -> None:
+    del boxes[owner][name]
+    if not boxes[owner]:
+        del boxes[owner]
 
 
 def add_up(entries: Iterable[Entry], problems: tuple[str, ...] = ()) -> JournalState:

@@ -26,6 +26,7 @@ from ._standard import standard_toolbox as standard_toolbox
 from ._standard import standard_tools as standard_tools
 from ._tool import DuplicateTool as DuplicateTool
 from ._tool import JsonSchema as JsonSchema
+from ._tool import NotAnOutput as NotAnOutput
 from ._tool import Tool as Tool
 from ._tool import Toolbox as Toolbox
 from ._tool import ToolContext as ToolContext

@@ -23,6 +23,16 @@ class DuplicateTool(CodexActorsError, ValueError):
     """Two tools have the same name, so a call would be ambiguous."""
 
 
+class NotAnOutput(CodexActorsError, TypeError):
+    """A tool returned something that no model can be given."""
+
+    def __init__(self, name: str, got: object) -> None:
+        super().__init__(
+            f"the tool {name} returned {type(got).__name__!r}, which is no ToolOutput; return"
+            " answer(call, text) or refuse(call, reason)"
+        )
+
+
 @final
 @attrs.frozen(kw_only=True)
 class ToolContext:
@@ -142,6 +152,7 @@ class Toolbox:
         """Run the call's tool; what cannot be run is answered to the model.
 
         Raises:
+            NotAnOutput: if the tool returns no output, which is a bug in it.
             Exception: whatever a tool with a bug raises.
 
         Cancellation: cancels the tool.
@@ -151,7 +162,10 @@ class Toolbox:
             return refuse(call, f"unsupported {_CALL[call.kind]}: {call.tool}")
         if tool.kind != call.kind:
             return refuse(call, f"{call.tool} takes a {tool.kind} call, not a {call.kind} call")
-        return await tool.run(call, context)
+        output: object = await tool.run(call, context)
+        if not isinstance(output, ToolOutput):
+            raise NotAnOutput(call.tool, output)
+        return output
 
 
 _CALL = {"function": "call", "custom": "custom tool call"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, cast
 
 import cattrs
 
@@ -38,7 +38,7 @@ def make_converter() -> cattrs.Converter:
 
 def encode_event(msg: EventMsg) -> dict[str, Any]:
     """The event as the JSON object that it is spelled as."""
-    return cast("dict[str, Any]", CONVERTER.unstructure(msg, EventMsg))
+    return _write_event(msg)
 
 
 def decode_event(fields: Mapping[str, Any]) -> EventMsg:
@@ -106,7 +106,7 @@ def decode_task(fields: Mapping[str, Any]) -> TaskRecord:
 
 def encode_outcome(outcome: TaskOutcome) -> dict[str, Any]:
     """The outcome as the JSON object that it is spelled as."""
-    return cast("dict[str, Any]", CONVERTER.unstructure(outcome, TaskOutcome))
+    return _write_outcome(outcome)
 
 
 def decode_outcome(fields: Mapping[str, Any]) -> TaskOutcome:
@@ -148,3 +148,8 @@ def decode_plan(fields: Mapping[str, Any]) -> AgentPlan:
 
 CONVERTER: Final = make_converter()
 """Shared by everything in `wire`; nobody teaches this one more."""
+
+# To look up how a union of thirty is written takes longer than to write it.
+_Writer: TypeAlias = Callable[[Any], dict[str, Any]]
+_write_event: Final = cast("_Writer", CONVERTER.get_unstructure_hook(EventMsg))
+_write_outcome: Final = cast("_Writer", CONVERTER.get_unstructure_hook(TaskOutcome))

@@ -47,12 +47,17 @@ class TaggedUnion:
     def writer(self, converter: cattrs.Converter) -> Callable[[Any], dict[str, Any]]:
         """The unstructure hook of the union."""
         tags: Final = {cls: tag for tag, cls in self.tags.items()}
+        writers: dict[type[Any], Callable[[Any], dict[str, Any]]] = {}
 
         def write(value: Any) -> dict[str, Any]:
-            tag = tags.get(type(value))
+            cls = type(value)
+            tag = tags.get(cls)
             if tag is None:
                 return {"type": value.type, **value.fields} if value.type else dict(value.fields)
-            return {"type": tag, **converter.unstructure(value)}
+            if cls not in writers:
+                # With the first value: by then the converter has learned everything.
+                writers[cls] = converter.get_unstructure_hook(cls)
+            return {"type": tag, **writers[cls](value)}
 
         return write
 

@@ -7,13 +7,13 @@ import trio
 import trio.testing
 
 from codex_actors.actors import (
-    ActorError,
     ActorRef,
     ActorTerminated,
     ChildSpec,
     CloseReport,
     Exit,
     Mailbox,
+    OwnEnd,
     Restart,
     RestartLimit,
     RestartLimitExceeded,
@@ -83,7 +83,7 @@ async def test_an_actor_cannot_wait_for_its_own_end_nor_can_what_is_in_it(
     refused: list[str] = []
 
     async def stop(ref: ActorRef[str]) -> None:
-        with pytest.raises(ActorError, match="cannot wait for its own end") as caught:
+        with pytest.raises(OwnEnd, match="cannot wait for its own end") as caught:
             await supervisor.stop(ref)
         refused.append(str(caught.value))
 
@@ -115,7 +115,7 @@ async def test_an_actor_cannot_wait_for_its_own_end_nor_can_what_is_in_it(
         refused
         == [
             "actor '/root/p' cannot wait for its own end; return from its behavior, or let a task"
-            " outside of it call stop"
+            " outside of it do that"
         ]
         * 3
     )

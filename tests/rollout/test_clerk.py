@@ -145,6 +145,23 @@ async def test_in_a_hurry_a_batch_is_left_to_itself(
     assert "a is done" not in log
 
 
+async def test_what_was_left_to_itself_is_not_taken_for_what_came_after() -> None:
+    async with open_clerk() as clerk:
+        a, b, log = two_writers(clerk)
+        a.waiting = True
+        clerk.hurry()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(clerk.commit)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        b.waiting = True
+        a.gate.set()
+        b.gate.set()
+        await clerk.commit()
+
+    assert ["a works", "b works", "b is done"] == log
+
+
 async def test_a_crash_in_the_thread_comes_out_where_it_was_asked_for() -> None:
     async with open_clerk() as clerk:
         a, b, log = two_writers(clerk)
@@ -256,7 +273,7 @@ async def test_an_outcome_that_nobody_flushed_is_written_by_settle(tmp_path: Pat
 async def test_what_the_disk_refused_to_settle_soon_is_tried_again(tmp_path: Path) -> None:
     async def use(tree: Tree) -> None:
         path = Path(journal_path(tree.home, LEAD))
-        ledger = tree.journal._writing
+        ledger = tree.journal._tray._writing
         assert ledger is not None
         ledger[0].close()  # it is opened anew by the next entry
         kept = path.read_bytes()

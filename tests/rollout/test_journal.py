@@ -149,6 +149,26 @@ async def test_letters_wait_until_they_are_delivered_or_their_agent_is_closed(
     assert (1, 0) == tuple(map(journal.count_letters, map(ThreadId, "ab")))
 
 
+async def test_ends_of_tasks_wait_for_who_is_to_be_told(tmp_path: Path) -> None:
+    told = [
+        attrs.evolve(task(n), reply_to=ThreadId(to)) for n, to in zip("1234", "aaba", strict=True)
+    ]
+    async with open_journal(str(tmp_path), LEAD) as journal:
+        await journal.create_agents([edge("a"), edge("b")])
+        for record in [*told, task("5")]:
+            await journal.assign(record)
+        await journal.settle_many({TaskId(n): TaskCompleted("done") for n in "1235"})
+        before = [record.id for record in journal.news(ThreadId("a"))]
+        await journal.deliver(ThreadId("a"), [TaskId("1")])
+        await journal.close_agent(ThreadId("b"))
+        state = journal.state
+
+    assert ["1", "2"] == before
+    assert {TaskId("2"): state.tasks[TaskId("2")]} == state.news
+    assert state == read_journal(path_in(tmp_path))
+    assert [False, True] == [journal.waits(TaskId(n)) for n in "12"]
+
+
 async def test_one_thing_is_had_without_copying_all(tmp_path: Path) -> None:
     async with open_journal(str(tmp_path), LEAD) as journal:
         await journal.create_agents([edge("a"), edge("b")])
@@ -319,7 +339,9 @@ async def test_a_disk_that_refuses_is_an_error_and_nothing_has_happened(tmp_path
 def small_files() -> Any:
     """No file may grow beyond a limit that the test sets; Python ignores the signal."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    yield lambda size: resource.setrlimit(
+        resource.RLIMIT_FSIZE, (soft if size is None else size, hard)
+    )
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
@@ -339,6 +361,45 @@ async def test_half_an_entry_is_none(tmp_path: Path, small_files: Callable[[int]
 
     assert size == after
     assert JournalState(tasks={TaskId("1"): record}) == read_journal(path_in(tmp_path))
+
+
+async def test_what_is_late_is_written_before_what_comes_next(
+    tmp_path: Path, small_files: Callable[[int | None], None]
+) -> None:
+    async with open_journal(str(tmp_path), LEAD) as journal:
+        await journal.create_agent(edge("a"))
+        await journal.assign(task("1"))
+        size = os.stat(path_in(tmp_path)).st_size
+        small_files(size)
+        told = journal.settle_late(TaskId("1"), TaskCompleted("done"))
+        journal.close_late([ThreadId("a"), ThreadId("?")], "closed")
+        await journal.catch_up()
+        with pytest.raises(JournalRefused):
+            await journal.create_agent(edge("b"))
+        refused = (os.stat(path_in(tmp_path)).st_size, journal.task(TaskId("1")))
+        small_files(None)
+        await journal.create_agent(edge("b"))
+        lines = Path(path_in(tmp_path)).read_text("utf-8").splitlines()[2:]
+        state = journal.state
+
+    assert (size, task("1")) == refused
+    kinds = [json.loads(line)["type"] for line in lines]
+    assert ["task_settled", "agent_closed", "agent_created"] == kinds
+    assert told == state.tasks[TaskId("1")]
+    assert [ThreadId("a")] == list(state.closed)
+    assert state == read_journal(path_in(tmp_path))
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+async def test_what_is_late_is_written_at_the_end(tmp_path: Path, on_disk: bool) -> None:
+    async with open_journal(str(tmp_path) if on_disk else None, LEAD) as journal:
+        await journal.assign(task("1"))
+        told = journal.settle_late(TaskId("1"), TaskCompleted("done"))
+    with pytest.raises(trio.ClosedResourceError):
+        journal.settle_late(TaskId("1"), TaskCompleted("again"))
+
+    assert told == journal.task(TaskId("1"))
+    assert not on_disk or journal.state == read_journal(path_in(tmp_path))
 
 
 async def test_a_task_is_assigned_once(tmp_path: Path) -> None:
@@ -387,6 +448,10 @@ async def test_reading_back_passes_over_what_cannot_be_read(tmp_path: Path) -> N
     assert state == journal.state
 
 
+def _told(name: str, receiver: str) -> TaskRecord:
+    return attrs.evolve(task(name), reply_to=ThreadId(receiver))
+
+
 def single_entries() -> st.SearchStrategy[Entry]:
     ids = st.sampled_from("abc")
     letters = st.builds(letter, ids, ids)
@@ -395,6 +460,7 @@ def single_entries() -> st.SearchStrategy[Entry]:
         ids.map(edge).map(AgentCreated),
         st.builds(AgentClosed, ids.map(ThreadId), st.sampled_from([None, "closed", "crashed"])),
         ids.map(task).map(TaskAssigned),
+        st.builds(_told, ids, ids).map(TaskAssigned),
         st.builds(TaskSettled, ids.map(TaskId), some.outcomes(), st.just(STAMP)),
         letters.map(LetterPosted),
         st.builds(LettersDelivered, taken, ids.map(ThreadId), some.optional(ids)),
@@ -412,7 +478,7 @@ def spelled(entries: list[Entry]) -> bytes:
 
 def in_order(state: JournalState) -> list[Any]:
     """All that a state says; dicts are equal in any order."""
-    groups = (state.agents, state.closed, state.reasons, state.tasks, state.letters)
+    groups = (state.agents, state.closed, state.reasons, state.tasks, state.letters, state.news)
     return [list(group.items()) for group in groups]
 
 
@@ -432,6 +498,8 @@ def test_what_is_read_back_is_what_was_said(before: list[Entry], after: list[Ent
         everybody = tally.letters.values()
         assert waiting == tuple(each for each in everybody if each.receiver == receiver)
         assert len(waiting) == tally.count_letters(receiver)
+        news = tally.news.values()
+        assert tally.news_of(receiver) == tuple(each for each in news if each.reply_to == receiver)
 
 
 @given(st.lists(entries(), max_size=12))
@@ -439,6 +507,7 @@ def test_letters_wait_for_nobody_who_is_closed(entries: list[Entry]) -> None:
     state = add_up(entries)
 
     assert not {each.receiver for each in state.letters.values()} & state.closed.keys()
+    assert not {each.reply_to for each in state.news.values()} & state.closed.keys()
     assert not state.agents.keys() & state.closed.keys()
 
 
@@ -491,7 +560,8 @@ def test_of_two_outcomes_the_first_counts_whatever_comes_between(entries: list[E
     seen = add_up(entries).tasks
 
     for name, record in seen.items():
-        start = entries.index(TaskAssigned(task(name)))
+        assigned = [isinstance(e, TaskAssigned) and e.record.id == name for e in entries]
+        start = assigned.index(True)
         outcomes = [
             entry.outcome
             for entry in entries[start:]
