@@ -26,6 +26,7 @@ from ..protocol import (
 from ._accounts import Account
 from ._ending import JointEnding
 from ._on_demand import OnDemand
+from ._overrides import apply_overrides
 from ._runner import TurnRun
 from ._spec import AgentSpec
 from ._thread import Thread
@@ -56,6 +57,11 @@ class Work:
     """Whether it only puts its entries into the history."""
     wakes: bool = False
     """Whether it is there only for mail that waits."""
+
+    @property
+    def runs_nothing(self) -> bool:
+        """Whether no model is asked in it."""
+        return self.quiet or self.shell is not None
 
     @property
     def reads_mail(self) -> bool:
@@ -169,6 +175,8 @@ class Desk:
     """Mail that is not in its history yet, by id, oldest first."""
     on_their_way: list[AgentPath] = attrs.field(factory=list)
     """Senders of letters on their way into the journal, and from there into the box."""
+    given_up: set[TaskId] = attrs.field(factory=set)
+    """Tasks that nobody waits for any more, and that may still be on their way to it."""
     preparing: trio.CancelScope | None = None
     """What an interrupt cancels while a turn is being prepared."""
     shells: dict[trio.CancelScope, str | None] = attrs.field(factory=dict)
@@ -211,6 +219,15 @@ class Desk:
                 return True
             desk = desk.parent
         return False
+
+    def holds(self, task_id: TaskId) -> bool:
+        """Whether a task waits to be run, or is being run."""
+        works = self.queue if self.in_hand is None else (self.in_hand, *self.queue)
+        return any(work.task_id == task_id for work in works)
+
+    def settings_for(self, work: Work) -> Settings:
+        """The settings that a turn will run with."""
+        return apply_overrides(self.settings, work.op.overrides)
 
     def put(self, work: Work) -> None:
         """Queue a turn. Not a checkpoint."""

@@ -24,6 +24,8 @@ from ..protocol import (
     Steer,
     TaskFailed,
     TaskId,
+    TaskInterrupted,
+    TaskOutcome,
     TaskRecord,
     TextInput,
     ThreadId,
@@ -166,7 +168,7 @@ class AgentHandle:
         """
         items = (TextInput(work),) if isinstance(work, str) else work
         op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
-        with self._within_sending("a task"):
+        with self._within_sending("a task", "it is given up, unless its turn was taken already"):
             await wait_up(self._commons, self._desk)
             entries = await prepare(self._commons, op)
             feed = await self._commons.books.assign(
@@ -175,15 +177,21 @@ class AgentHandle:
                 assigned_by=agent_here(self._commons),
                 reply_to=None if reply_to is None else reply_to.thread_id,
             )
+            given = False
             try:
                 await ask(self._commons, self._desk, op, entries, feed.task_id, seconds)
+                given = True
             except ActorTerminated:
-                await self._settle_refused(feed.task_id)
+                await self._give_up(feed.task_id, TaskFailed("the agent has ended"))
                 raise
             finally:
+                if not given and not self._desk.holds(feed.task_id):
+                    giver = agent_here(self._commons)
+                    by = "user" if giver is None else giver.text
+                    await self._give_up(feed.task_id, TaskInterrupted(by))
                 # Who buries an agent settles what it finds, and may have come before the task.
-                if self.thread_id not in self._commons.desks:
-                    await self._settle_refused(feed.task_id)
+                elif self.thread_id not in self._commons.desks:
+                    await self._give_up(feed.task_id, TaskFailed("the agent has ended"))
         return Task(feed, self._desk, self._commons)
 
     async def send(self, letter: Letter | str) -> PostedLetter:
@@ -318,11 +326,15 @@ class AgentHandle:
     def _other(self, desk: Desk) -> AgentHandle:
         return AgentHandle(self._commons, desk, self._roots)
 
-    async def _settle_refused(self, task_id: TaskId) -> None:
-        """Settle a task that no agent takes any more, whoever waits for that."""
-        with trio.move_on_after(SETTLING, shield=True):
-            await self._commons.books.settle(task_id, TaskFailed("the agent has ended"))
+    async def _give_up(self, task_id: TaskId, outcome: TaskOutcome) -> None:
+        """Settle a task that the agent does not have; should it still come to it, it is late."""
+        self._desk.given_up.add(task_id)
+        try:
+            with trio.move_on_after(SETTLING, shield=True):
+                await self._commons.books.settle(task_id, outcome)
+        finally:
+            self._desk.given_up.discard(task_id)
 
-    def _within_sending(self, what: str) -> Any:
+    def _within_sending(self, what: str, state: str = "it may have been sent") -> Any:
         seconds = self._commons.settings.deadlines.send
-        return within(seconds, f"{what} for {self.path}", lambda: "it may have been sent")
+        return within(seconds, f"{what} for {self.path}", lambda: state)
