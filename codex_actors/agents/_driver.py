@@ -22,7 +22,7 @@ from ..protocol import (
     WarningRaised,
 )
 from ..rollout import RolloutError
-from ._books import Concluded
+from ._books import Ended
 from ._commons import Commons
 from ._desk import Desk, Work
 from ._errors import NoRoom
@@ -81,8 +81,6 @@ class Driver:
     commons: Commons
     desk: Desk
     living: Living
-    concluded: Concluded | None = None
-    """The end of the turn at hand, once it is written down."""
 
     async def drive(self) -> None:
         """Run turns until none is queued."""
@@ -208,7 +206,6 @@ class Driver:
     async def _run_turn(self, thread: Thread, work: Work, slot: Slot) -> None:
         desk, began_at = self.desk, trio.current_time()
         desk.account.begin_turn(began_at)
-        self.concluded = None
         run: TurnRun | None = None
         try:
             mail = mail_entries(desk.box.values())
@@ -236,24 +233,15 @@ class Driver:
 
     async def _finish(self, work: Work, run: TurnRun, thread: Thread) -> None:
         """Write down how a turn ended, then tell; together with others that were interrupted."""
-        desk = self.desk
-        ending = desk.ending
-        if ending is not None:
-            await ending.arrive(desk.thread_id)
-        if self.concluded is None:
-            self.concluded = await self._write_end(work, run, thread)
-        if ending is not None:
-            await ending.tell(desk.thread_id, desk.path.depth, self.concluded.tell)
-        else:
-            self.concluded.tell()
+        ended, ending = self._ended(work, run, thread), self.desk.ending
+        if ending is None or not await ending.end(ended):
+            [concluded] = await self.commons.books.conclude([ended])
+            concluded.tell()
 
-    async def _write_end(self, work: Work, run: TurnRun, thread: Thread) -> Concluded:
-        outcome = outcome_of(run.turn, run.timed_out)
-        settles = work.task_id
-        if self._is_restart(run):
-            settles = work.task_id if work.again else None
-            outcome = BROUGHT_DOWN_TWICE
-        return await self.commons.books.conclude(thread, settles, outcome)
+    def _ended(self, work: Work, run: TurnRun, thread: Thread) -> Ended:
+        if not self._is_restart(run):
+            return Ended(thread, work.task_id, outcome_of(run.turn, run.timed_out))
+        return Ended(thread, work.task_id if work.again else None, BROUGHT_DOWN_TWICE)
 
     async def _conclude(self, work: Work, run: TurnRun | None, thread: Thread) -> None:
         """Take up what came too late for a turn, and what its agent could not bring to an end."""

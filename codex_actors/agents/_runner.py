@@ -80,6 +80,8 @@ class TurnRun:
         """The seconds that the turn had, if they ended it."""
         self._asked = False
         """Whether a sampling was started just now."""
+        self._stopped = False
+        """Whether the workers were cancelled, and their end is not reported yet."""
 
     @property
     def stopping(self) -> bool:
@@ -172,7 +174,9 @@ class TurnRun:
                 await trio.lowlevel.checkpoint()
             await self._thread.settle()
             self._start_later()
-            if not self._inbox:
+            if self._stopped:
+                await self._report_gone(workers)
+            elif not self._inbox:
                 await self._waiting.park()
             effects = ()
 
@@ -228,7 +232,8 @@ class TurnRun:
                 workers.start(partial(self._wait_retry, sampling, seconds), "retry")
             case core.CancelWorkers():
                 self._later.clear()
-                workers.stop(partial(self._report_gone, workers))
+                workers.stop()
+                self._stopped = True
             case core.StopSampling():
                 self._sampling.cancel(reason="mail waits")
             case _:
@@ -308,7 +313,9 @@ class TurnRun:
         self.post(core.ToolFinished(output, crash))
 
     async def _report_gone(self, workers: TurnWorkers) -> None:
+        """Post that the workers are gone, after all that they had to post themselves."""
         gone = await workers.wait_gone()
+        self._stopped = False
         aborted = {call_id: self._cut_off(call_id, at) for call_id, at in workers.calls.items()}
         self.post(core.WorkersGone(() if gone else tuple(workers.calls), aborted))
 
