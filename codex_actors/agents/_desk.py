@@ -175,8 +175,6 @@ class Desk:
     """Mail that is not in its history yet, by id, oldest first."""
     on_their_way: list[AgentPath] = attrs.field(factory=list)
     """Senders of letters on their way into the journal, and from there into the box."""
-    given_up: set[TaskId] = attrs.field(factory=set)
-    """Tasks that nobody waits for any more, and that may still be on their way to it."""
     preparing: trio.CancelScope | None = None
     """What an interrupt cancels while a turn is being prepared."""
     shells: dict[trio.CancelScope, str | None] = attrs.field(factory=dict)
@@ -219,11 +217,6 @@ class Desk:
                 return True
             desk = desk.parent
         return False
-
-    def holds(self, task_id: TaskId) -> bool:
-        """Whether a task waits to be run, or is being run."""
-        works = self.queue if self.in_hand is None else (self.in_hand, *self.queue)
-        return any(work.task_id == task_id for work in works)
 
     def settings_for(self, work: Work) -> Settings:
         """The settings that a turn will run with."""

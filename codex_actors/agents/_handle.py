@@ -7,7 +7,7 @@ from typing import Any, final
 
 import trio
 
-from ..actors import ActorTerminated, CloseReport, Supervisor, Watch
+from ..actors import CloseReport, Supervisor, Watch
 from ..protocol import (
     ROOT,
     Accepted,
@@ -22,10 +22,6 @@ from ..protocol import (
     Settings,
     Spent,
     Steer,
-    TaskFailed,
-    TaskId,
-    TaskInterrupted,
-    TaskOutcome,
     TaskRecord,
     TextInput,
     ThreadId,
@@ -34,12 +30,12 @@ from ..protocol import (
     UserTurn,
 )
 from ._asking import ask, prepare, wait_up
-from ._books import SETTLING
 from ._closing import close_agent
 from ._commons import Commons, agent_here
 from ._deadlines import within
 from ._desk import Desk
 from ._errors import OperationRefused
+from ._giving import give
 from ._interrupting import interrupt_agents
 from ._spawn import spawn_child
 from ._spec import AgentSpec
@@ -168,30 +164,13 @@ class AgentHandle:
         """
         items = (TextInput(work),) if isinstance(work, str) else work
         op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
-        with self._within_sending("a task", "it is given up, unless its turn was taken already"):
+        with self._within_sending("a task"):
             await wait_up(self._commons, self._desk)
             entries = await prepare(self._commons, op)
-            feed = await self._commons.books.assign(
-                self._desk,
-                items,
-                assigned_by=agent_here(self._commons),
-                reply_to=None if reply_to is None else reply_to.thread_id,
+            receiver = None if reply_to is None else reply_to.thread_id
+            feed = await give(
+                self._commons, self._desk, op, entries, seconds=seconds, reply_to=receiver
             )
-            given = False
-            try:
-                await ask(self._commons, self._desk, op, entries, feed.task_id, seconds)
-                given = True
-            except ActorTerminated:
-                await self._give_up(feed.task_id, TaskFailed("the agent has ended"))
-                raise
-            finally:
-                if not given and not self._desk.holds(feed.task_id):
-                    giver = agent_here(self._commons)
-                    by = "user" if giver is None else giver.text
-                    await self._give_up(feed.task_id, TaskInterrupted(by))
-                # Who buries an agent settles what it finds, and may have come before the task.
-                elif self.thread_id not in self._commons.desks:
-                    await self._give_up(feed.task_id, TaskFailed("the agent has ended"))
         return Task(feed, self._desk, self._commons)
 
     async def send(self, letter: Letter | str) -> PostedLetter:
@@ -326,15 +305,6 @@ class AgentHandle:
     def _other(self, desk: Desk) -> AgentHandle:
         return AgentHandle(self._commons, desk, self._roots)
 
-    async def _give_up(self, task_id: TaskId, outcome: TaskOutcome) -> None:
-        """Settle a task that the agent does not have; should it still come to it, it is late."""
-        self._desk.given_up.add(task_id)
-        try:
-            with trio.move_on_after(SETTLING, shield=True):
-                await self._commons.books.settle(task_id, outcome)
-        finally:
-            self._desk.given_up.discard(task_id)
-
-    def _within_sending(self, what: str, state: str = "it may have been sent") -> Any:
+    def _within_sending(self, what: str) -> Any:
         seconds = self._commons.settings.deadlines.send
-        return within(seconds, f"{what} for {self.path}", lambda: state)
+        return within(seconds, f"{what} for {self.path}", lambda: "it may have been sent")

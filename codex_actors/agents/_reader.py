@@ -18,7 +18,6 @@ from ..protocol import (
     RunUserShellCommand,
     Shutdown,
     Steer,
-    TaskId,
     UnknownOp,
     UserTurn,
     Verdict,
@@ -84,8 +83,6 @@ class Reader:
 
     def _start_or_steer(self, envelope: Envelope, op: UserTurn) -> Verdict:
         busy = self._turn_id is not None and not self._stopping
-        if envelope.task_id is not None and self._is_late(envelope.task_id):
-            return Accepted()
         if envelope.task_id is not None or not busy:
             turn_id = envelope.submission.id
             work = Work(
@@ -103,12 +100,6 @@ class Reader:
                 f"turn {self._turn_id!r} answers in another form; wait for its end",
             )
         return self._steer(envelope, None)
-
-    def _is_late(self, task_id: TaskId) -> bool:
-        """Whether whoever gave a task went away before it was taken; then it has ended."""
-        record = self.commons.books.journal.task(task_id)
-        settled = record is not None and record.outcome is not None
-        return settled or task_id in self.desk.given_up
 
     def _steer(self, envelope: Envelope, expected: str | None) -> Verdict:
         refused = decide_steer(
