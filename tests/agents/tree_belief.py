@@ -119,6 +119,8 @@ class Job:
     outcome: TaskOutcome | None = None
     tight: bool = False
     """Whether there may be no room to load its agent."""
+    wakes: bool = True
+    """Whether news of its end start a turn of whoever asked."""
     left: bool = False
     """Whether an earlier process left it open, and nobody has taken it up."""
 
@@ -156,8 +158,8 @@ class Note:
     receiver: Person
     trigger: bool
     begun: int
-    wakes_at: int | None = None
-    """How often its receiver had been interrupted by then; None: it starts no turn."""
+    wakes: bool = False
+    """Whether it starts a turn of an idle receiver that nobody has interrupted."""
     id: str = ""
     returned: int | None = None
     """When the call returned; None: it did not, so nothing was promised."""
@@ -253,9 +255,9 @@ class Belief:
             if job.outcome is None:
                 job.left = not restarts
             else:
-                job.asker = None  # unread news of tasks do not outlive the process
+                job.wakes = restarts
         for note in self.notes:
-            note.wakes_at = note.receiver.interrupts if restarts and note.trigger else None
+            note.wakes = restarts and note.trigger
 
     def _end_jobs(self, person: Person, by: str) -> None:
         for job in self.open_jobs(person):

@@ -44,6 +44,7 @@ from codex_actors.protocol import (
     Limits,
     ModelEvent,
     Settings,
+    ShutdownCompleted,
     TaskId,
     TaskOutcome,
     TextInput,
@@ -55,7 +56,7 @@ from codex_actors.protocol import (
     TurnStarted,
     UserTurn,
 )
-from codex_actors.rollout import read_rollout
+from codex_actors.rollout import EmptyRollout, read_rollout
 from codex_actors.rollout._entries import TaskSettled, decode_entry
 from codex_actors.tools import Toolbox, ToolContext, answer, refuse
 from codex_actors.wire import WireError
@@ -249,6 +250,8 @@ class Life:
         self.tasks: dict[str, Task] = {}
         self.busy: list[Op] = []
         self.turns: dict[str, str] = {}
+        self.depths: dict[str, list[int]] = {}
+        self.shut: set[str] = set()
         self.tree: AgentTree
         self.nursery: trio.Nursery
 
@@ -418,7 +421,9 @@ class Life:
                 assert now == then, f"{thread_id} was {status}, and is {now}"
         left = {job.id for job in self.belief.jobs if job.outcome is None and job.left}
         assert left == {task.id for task in self.tree.unfinished}
-        self.tasks |= {task.id: task for task in self.tree.unfinished}
+        again = {j.id for j in self.belief.jobs if j.outcome is None and not j.left}
+        assert again == {task.id for task in self.tree.restarted}
+        self.tasks |= {task.id: task for task in (*self.tree.unfinished, *self.tree.restarted)}
         assert () == books.journal.state.problems or self.torn is None
 
     def has_work(self, thread_id: str) -> bool:
@@ -537,15 +542,27 @@ class Life:
             thread_id = event.thread_id
             person = self.belief.find(thread_id)
             crashed = self.before or person is None or any(p.crashes for p in person.line)
+            assert thread_id not in self.shut, f"{event} after the end of its agent"
             match event.msg:
+                case ShutdownCompleted():
+                    self.shut.add(thread_id)
                 case TurnStarted(turn_id=turn_id):
                     assert thread_id not in self.turns or crashed, "a turn began in a turn"
                     self.turns[thread_id] = turn_id
                 case TurnCompleted(turn_id=turn_id) | TurnAborted(turn_id=turn_id):
                     begun = self.turns.pop(thread_id, None)
                     assert begun == turn_id or crashed, f"{turn_id} ended, {begun} had begun"
+                    if isinstance(event.msg, TurnAborted) and not crashed:
+                        self.check_depth(event.path, event.msg.interrupted_by or "")
                 case _:
                     pass
+
+    def check_depth(self, path: AgentPath, by: str) -> None:
+        """Turns that one interrupt ends are told of deepest first."""
+        told = self.depths.setdefault(by, [])
+        told.append(path.depth)
+        if by.startswith("[I"):
+            assert told == sorted(told, reverse=True), f"{by} did not end the deepest first"
 
     async def pause(self, pace: int) -> None:
         if not pace:
@@ -874,7 +891,9 @@ class Life:
         wakes = any(
             note.id in desk.box for note in self.belief.notes if note.wakes_at == person.interrupts
         )
-        wakes |= not person.interrupts and any(job.id in desk.box for job in self.belief.jobs)
+        wakes |= not person.interrupts and any(
+            job.id in desk.box for job in self.belief.jobs if job.wakes
+        )
         if wakes and self.driver.house.loaded is None:
             assert desk.busy.get(), f"{person.path} was not woken"
 
@@ -885,7 +904,10 @@ class Life:
         if desk.begun:
             rollout = await commons.recorder.read(ThreadId(person.thread_id))
         elif desk.stored is not None:
-            rollout = await trio.to_thread.run_sync(read_rollout, desk.stored)
+            try:
+                rollout = await trio.to_thread.run_sync(read_rollout, desk.stored)
+            except EmptyRollout:  # made by a process that was killed before it wrote
+                return (), ""
         else:
             return (), ""
         items = core.replay(rollout.lines).items
