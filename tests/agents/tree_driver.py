@@ -663,7 +663,14 @@ class Life:
 
     async def do_letter(self, op: Op) -> None:
         receiver, sender = self.person(op.a), self.person(op.b)
-        note = Note(self.driver.next_text("L"), sender.path, receiver, op.flag, self.belief.tick())
+        note = Note(
+            self.driver.next_text("L"),
+            sender.path,
+            receiver,
+            op.flag,
+            begun=self.belief.tick(),
+            wakes=op.flag,
+        )
         self.belief.notes.append(note)
         letter = Letter(text=note.text, trigger=op.flag, sender=AgentPath(sender.path))
         try:
@@ -884,18 +891,12 @@ class Life:
                     assert earlier.begun < later.returned, f"{later} was read after {earlier}"
 
     def check_wakes(self, person: Person, desk: Any) -> None:
-        """Mail that is to start a turn has done so, unless somebody interrupted the agent.
-
-        What came while it was interrupted waits for its next turn, whoever starts that.
-        """
-        wakes = any(
-            note.id in desk.box for note in self.belief.notes if note.wakes_at == person.interrupts
-        )
-        wakes |= not person.interrupts and any(
-            job.id in desk.box for job in self.belief.jobs if job.wakes
-        )
-        if wakes and self.driver.house.loaded is None:
-            assert desk.busy.get(), f"{person.path} was not woken"
+        """Mail that is to start a turn has done so, unless somebody interrupted the agent."""
+        letters = [note.id for note in self.belief.notes if note.wakes]
+        news = [job.id for job in self.belief.jobs if job.wakes]
+        if person.fence == "down" and self.driver.house.loaded is None:
+            wakes = not desk.box.keys().isdisjoint([*letters, *news])
+            assert desk.busy.get() or not wakes, f"{person.path} was not woken"
 
     async def read(self, person: Person) -> tuple[Sequence[Any], str]:
         """Return the lines of an agent's rollout, and the words of its history."""
