@@ -132,21 +132,29 @@ class Job:
             case TaskCompleted(message):
                 return message in self.finals
             case TaskInterrupted("restart"):
-                # A tree that is cancelled can look to its agents like an owner that crashed.
-                cut_off = "shutdown" in self.interrupts or self.person.ending
-                crashed = self.downs > 1 or (self.downs and cut_off)
-                return bool(crashed) or "restart" in self.interrupts
+                return self._brought_down or "restart" in self.interrupts
             case TaskInterrupted(by):
                 return by in self.interrupts
             case TaskFailed(message):
                 crashed = "crash" in message or "agent ended before" in message
+                down = "brought down" in message and self._brought_down
                 return (
-                    any(failure in message for failure in self.failures)
+                    down
+                    or any(failure in message for failure in self.failures)
                     or (crashed and self.downs and (self.downs > 1 or self.person.ending))
                     or ("agent has ended" in message and self.person.ending)
                 )
             case _:
                 return False
+
+    @property
+    def _brought_down(self) -> bool:
+        """Whether its agent may have been brought down at it twice.
+
+        A tree that is cancelled can look to an agent like an owner that crashed.
+        """
+        cut_off = "shutdown" in self.interrupts or self.person.ending
+        return self.downs > 1 or (self.downs > 0 and cut_off)
 
 
 @attrs.define(eq=False)

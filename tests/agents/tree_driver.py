@@ -588,7 +588,11 @@ class Life:
         self.busy.remove(op)
 
     def person(self, number: int) -> Person:
-        return choose(self.belief.living() or self.belief.people, number) or self.belief.people[0]
+        """Choose an agent: one that lives, or if there is none, one that has."""
+        known = [p for p in self.belief.people if p.thread_id in self.handles]
+        person = choose(self.belief.living() or known, number)
+        assert person is not None, "a tree without a root"
+        return person
 
     def ends(self, person: Person) -> None:
         assert person.ending, f"{person.path} was said to have ended"
@@ -774,7 +778,10 @@ class Life:
     def check_job(self, job: Job) -> None:
         outcome = self.outcome(job)
         if job.outcome is not None:
-            assert job.outcome == outcome, f"{job.text} ended twice"
+            written = self.tree._commons.books.journal.task(TaskId(job.id))
+            assert job.outcome == outcome, f"{job} ended twice, the second time as {outcome}"
+            assert written is not None
+            assert job.outcome == written.outcome, f"{job} was told, and {written} was written"
         elif outcome is not None:
             assert job.admits(outcome), f"{job} cannot have ended as {outcome}"
             job.outcome = outcome
