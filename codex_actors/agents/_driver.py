@@ -27,7 +27,6 @@ from ._commons import Commons
 from ._desk import Desk, Work
 from ._errors import NoRoom
 from ._guides import knows_guides, look_up_guides
-from ._overrides import apply_overrides
 from ._post import mail_entries
 from ._runner import DEADLINE, TurnRun
 from ._setup import set_up_turn
@@ -97,10 +96,15 @@ class Driver:
             return
         slot = self.commons.slots.slot(desk.path.text, desk.thread_id)
         refusal: TaskOutcome | None = BROKEN_OFF
-        with trio.CancelScope() as desk.preparing:
-            refusal = await self._prepare(work, slot)
-        interrupted = desk.preparing.cancelled_caught or work.turn_id in desk.withdrawn
-        desk.preparing = None
+        interrupted = False
+        if self._is_ready(work):
+            await trio.lowlevel.checkpoint()  # the reader reads on before anything is begun
+            refusal, interrupted = self._refusal(work), work.turn_id in desk.withdrawn
+        else:
+            with trio.CancelScope() as desk.preparing:
+                refusal = await self._prepare(work, slot)
+            interrupted = desk.preparing.cancelled_caught or work.turn_id in desk.withdrawn
+            desk.preparing = None
         try:
             if interrupted:
                 return
@@ -111,27 +115,37 @@ class Driver:
         finally:
             slot.leave()
 
+    def _is_ready(self, work: Work) -> bool:
+        """Whether nothing has to be waited for, as between the turns of an agent at work."""
+        thread = self.living.thread
+        if thread is None or self.commons.slots.limited:
+            return False
+        self.commons.residency.touch(thread.id)
+        settings = self.desk.settings_for(work)
+        return work.runs_nothing or knows_guides(thread, settings)
+
     async def _prepare(self, work: Work, slot: Slot) -> TaskOutcome | None:
         """Wait for what the turn needs; return why it cannot be had."""
         try:
             thread = await self.living.load()
         except (NoRoom, RolloutError) as error:
             return TaskFailed(str(error))
-        if work.quiet or work.shell is not None:
-            return None
-        limit = self.desk.account.refuses_turn(trio.current_time())
-        if limit is not None:
-            return TaskOverBudget(limit)
+        refusal = self._refusal(work)
+        if work.runs_nothing or refusal is not None:
+            return refusal
         await self._look_up_guides(thread, work)
         await slot.take()
         await self._look_up_guides(thread, work)  # the wait may have been long
         return None
 
+    def _refusal(self, work: Work) -> TaskOutcome | None:
+        """Say which limit forbids the turn."""
+        limit = self.desk.account.refuses_turn()
+        return None if limit is None or work.runs_nothing else TaskOverBudget(limit)
+
     async def _look_up_guides(self, thread: Thread, work: Work) -> None:
         """Read what people wrote for agents where the turn will work; that may change meanwhile."""
-        while not knows_guides(
-            thread, settings := apply_overrides(self.desk.settings, work.op.overrides)
-        ):
+        while not knows_guides(thread, settings := self.desk.settings_for(work)):
             await look_up_guides(thread, settings)
 
     async def _drop(self, work: Work, outcome: TaskOutcome) -> None:
@@ -151,7 +165,7 @@ class Driver:
         assert thread is not None, "a turn runs without memory"
         desk.take()
         desk.task_id, desk.output_schema = work.task_id, work.op.output_schema
-        desk.settings = apply_overrides(desk.settings, work.op.overrides)
+        desk.settings = desk.settings_for(work)
         thread.settings = desk.settings
         thread.submission = work.submission or work.turn_id
         for items in desk.take_quiet():

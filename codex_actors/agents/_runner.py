@@ -241,7 +241,7 @@ class TurnRun:
 
     def _begin_sampling(self, number: int, workers: TurnWorkers) -> None:
         """Ask the model, unless some limit is reached."""
-        limit = self._thread.account.refuses_request(trio.current_time())
+        limit = self._thread.account.refuses_request()
         if limit is None:
             sample = partial(self._sample, number)
             self._sampling = workers.start(sample, f"sampling {number}")
@@ -252,7 +252,7 @@ class TurnRun:
     def _watch_clock(self, workers: TurnWorkers) -> None:
         """End the turn when the time is over that it may take."""
         now, seconds = trio.current_time(), self._setup.seconds
-        budget = self._thread.account.deadline(now)
+        budget = self._thread.account.deadline()
         if seconds is not None and now + seconds < budget:
             workers.start(
                 partial(self._stop_at, now + seconds, core.Interrupted(DEADLINE)), "clock"
@@ -262,7 +262,7 @@ class TurnRun:
 
     async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
         await trio.sleep_until(time)
-        limit = self._thread.account.refuses_request(trio.current_time())
+        limit = self._thread.account.refuses_request()
         if interrupted is not None and not self.stopping:
             self.timed_out = self._setup.seconds
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
