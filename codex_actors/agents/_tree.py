@@ -12,6 +12,7 @@ import trio
 from ..actors import Broadcast, Lagged, Supervisor, Watch
 from ..protocol import AgentStatus, Event, Settings, TaskRecord, ThreadId
 from ._commons import Commons
+from ._desk import Desk
 from ._errors import NoSuchAgent, RootExists
 from ._handle import AgentHandle
 from ._root import spawn_root
@@ -83,10 +84,7 @@ class AgentTree:
         Raises:
             NoSuchAgent: if there is none.
         """
-        desk = self._commons.desks.get(ThreadId(name))
-        if desk is None:
-            found = (d for d in self._commons.desks.values() if d.path.text == name)
-            desk = next(found, None)
+        desk = self._commons.desks.get(ThreadId(name)) or self._at(name)
         if desk is None:
             raise NoSuchAgent(name)
         return AgentHandle(self._commons, desk, self._supervisor)
@@ -134,3 +132,15 @@ class AgentTree:
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
         """Every agent and what it is doing, owners before those they own."""
         return snapshots(self._commons)
+
+    def _at(self, path: str) -> Desk | None:
+        """Go down from the root, name by name."""
+        desk = next(iter(self._commons.desks.values()), None)
+        nothing, *names = path.split("/")
+        if desk is None or nothing or names[:1] != [desk.path.name]:
+            return None
+        for name in names[1:]:
+            desk = desk.children.get(name)
+            if desk is None:
+                return None
+        return desk

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import trio
 
+from codex_actors.agents import NoSuchAgent
 from codex_actors.models import ScriptedModel
 from codex_actors.protocol import TaskInterrupted
 
@@ -20,6 +22,9 @@ async def test_a_long_chain_lives_is_interrupted_and_cancelled(tmp_path: Path) -
             chain = [await tree.spawn()]
             for _ in range(GENERATIONS):
                 chain.append(await chain[-1].spawn())
+
+            assert chain == [tree.agent(agent.path.text) for agent in chain]
+
             tasks = [await agent.assign("Wait.") for agent in chain]
             await chain[-1].status.wait_value(lambda status: status == "running")
             await chain[0].interrupt()
@@ -31,3 +36,11 @@ async def test_a_long_chain_lives_is_interrupted_and_cancelled(tmp_path: Path) -
             scope.cancel()
 
     assert {TaskInterrupted("shutdown")} == {task.record.get().outcome for task in tasks}
+
+
+@pytest.mark.parametrize("name", ["", "/", "root", "/root/", "/root/agent_1/agent_1", "//root"])
+async def test_nobody_is_found_where_nobody_is(name: str, tmp_path: Path) -> None:
+    async with open_tree(tmp_path, ScriptedModel()) as tree:
+        await (await tree.spawn()).spawn()
+        with pytest.raises(NoSuchAgent):
+            tree.agent(name)
