@@ -243,7 +243,7 @@ class Living:
         spec = self.desk.spec
         return open_supervisor(
             self.mailbox.myself.path,
-            limit=spec.restart_limit,
-            strategy=spec.strategy,
+            limit=spec.children_restart_limit,
+            strategy=spec.children_strategy,
             exits=self.commons.exits,
         )
