@@ -24,6 +24,7 @@ from ..protocol import (
 from ..rollout import RolloutError
 from ._books import Concluded
 from ._commons import Commons
+from ._deadlines import settling
 from ._desk import Desk, Work
 from ._errors import NoRoom
 from ._guides import knows_guides, look_up_guides
@@ -37,9 +38,6 @@ from ._user_shell import UserShell
 
 if TYPE_CHECKING:
     from ._agent import Living
-
-SETTLING: Final = 5.0
-"""Seconds that writing down a task's end may take when the agent is being cancelled."""
 
 RESTART: Final = "restart"
 """Who ends a turn whose agent is brought down to be brought up again."""
@@ -261,7 +259,7 @@ class Driver:
         """Write down which mail is in the history now; the rollout says so already."""
         delivered, thread.delivered = thread.delivered, []
         if delivered:
-            with trio.move_on_after(SETTLING, shield=True):
+            with settling():
                 await self.commons.books.note_delivered(self.desk, delivered, turn_id)
 
     async def _leave_open(self, work: Work, run: TurnRun | None) -> None:
@@ -289,7 +287,7 @@ class Driver:
         if work.task_id is None:
             await trio.lowlevel.checkpoint()
             return
-        with trio.move_on_after(SETTLING, shield=True):
+        with settling():
             problem = await self.commons.books.settle(work.task_id, outcome)
             if problem is not None:
                 self._warn(problem)

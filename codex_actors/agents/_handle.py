@@ -32,10 +32,9 @@ from ..protocol import (
     UserTurn,
 )
 from ._asking import ask, prepare, wait_up
-from ._books import SETTLING
 from ._closing import close_agent
 from ._commons import Commons, agent_here
-from ._deadlines import within
+from ._deadlines import settling, within
 from ._desk import Desk
 from ._errors import OperationRefused
 from ._interrupting import interrupt_agents
@@ -320,7 +319,7 @@ class AgentHandle:
 
     async def _settle_refused(self, task_id: TaskId) -> None:
         """Settle a task that no agent takes any more, whoever waits for that."""
-        with trio.move_on_after(SETTLING, shield=True):
+        with settling():
             await self._commons.books.settle(task_id, TaskFailed("the agent has ended"))
 
     def _within_sending(self, what: str) -> Any:
