@@ -16,7 +16,7 @@ import attrs
 import h11
 import trio
 
-from ._line import LineBroke, LineSilent
+from ._line import LineBroke, LineSilent, join_headers
 
 if TYPE_CHECKING:
     import httpx
@@ -256,7 +256,9 @@ class DirectReply:
 
     def __init__(self, line: DirectLine, wire: _Wire, head: h11.Response) -> None:
         self.status: int = head.status_code
-        self.headers = _headers(head)
+        self.headers = join_headers(
+            (name.decode("ascii"), _decode(value)) for name, value in head.headers
+        )
         self._line = line
         self._wire: _Wire | None = wire
         self.ended = False
@@ -303,14 +305,6 @@ class DirectReply:
                 raise
             self._error = error  # for who asks next: what came before it still counts
         return b"".join(pieces)
-
-
-def _headers(head: h11.Response) -> dict[str, str]:
-    found = dict[str, str]()
-    for raw_name, raw_value in head.headers:
-        name, value = raw_name.decode("ascii"), _decode(raw_value)
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
 
 
 def _decode(value: bytes) -> str:
