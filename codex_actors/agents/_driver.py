@@ -10,12 +10,11 @@ import trio
 
 from ..core import Entry, Phase
 from ..protocol import TaskInterrupted, TaskOutcome, WarningRaised
-from ._books import Concluded
+from ._books import Ended
 from ._commons import Commons
 from ._deadlines import settling
 from ._desk import Desk, Work
-from ._overrides import apply_overrides
-from ._preparing import prepare_turn
+from ._preparing import is_ready, prepare_turn, refusal_of
 from ._runner import TurnRun
 from ._setup import set_up_turn
 from ._slots import Slot
@@ -42,8 +41,6 @@ class Driver:
     commons: Commons
     desk: Desk
     living: Living
-    concluded: Concluded | None = None
-    """The end of the turn at hand, once it is written down."""
 
     async def drive(self) -> None:
         """Run turns until none is queued."""
@@ -59,10 +56,15 @@ class Driver:
             return
         slot = self.commons.slots.slot(desk.path.text, desk.thread_id)
         refusal: TaskOutcome | None = BROKEN_OFF
-        with trio.CancelScope() as desk.preparing:
-            refusal = await prepare_turn(desk, self.living, work, slot)
-        interrupted = desk.preparing.cancelled_caught or work.turn_id in desk.withdrawn
-        desk.preparing = None
+        interrupted = False
+        if is_ready(self.commons, desk, self.living, work):
+            await trio.lowlevel.checkpoint()  # the reader reads on before anything is begun
+            refusal, interrupted = refusal_of(desk, work), work.turn_id in desk.withdrawn
+        else:
+            with trio.CancelScope() as desk.preparing:
+                refusal = await prepare_turn(desk, self.living, work, slot)
+            interrupted = desk.preparing.cancelled_caught or work.turn_id in desk.withdrawn
+            desk.preparing = None
         try:
             if interrupted:
                 return
@@ -90,7 +92,7 @@ class Driver:
         assert thread is not None, "a turn runs without memory"
         desk.take()
         desk.task_id, desk.output_schema = work.task_id, work.op.output_schema
-        desk.settings = apply_overrides(desk.settings, work.op.overrides)
+        desk.settings = desk.settings_for(work)
         thread.settings = desk.settings
         thread.submission = work.submission or work.turn_id
         for items in desk.take_quiet():
@@ -124,7 +126,6 @@ class Driver:
     async def _run_turn(self, thread: Thread, work: Work, slot: Slot) -> None:
         desk, began_at = self.desk, trio.current_time()
         desk.account.begin_turn(began_at)
-        self.concluded = None
         run: TurnRun | None = None
         try:
             mail = self.commons.post.unread(desk)
@@ -152,24 +153,15 @@ class Driver:
 
     async def _finish(self, work: Work, run: TurnRun, thread: Thread) -> None:
         """Write down how a turn ended, then tell; together with others that were interrupted."""
-        desk = self.desk
-        ending = desk.ending
-        if ending is not None:
-            await ending.arrive(desk.thread_id)
-        if self.concluded is None:
-            self.concluded = await self._write_end(work, run, thread)
-        if ending is not None:
-            await ending.tell(desk.thread_id, desk.path.depth, self.concluded.tell)
-        else:
-            self.concluded.tell()
+        ended, ending = self._ended(work, run, thread), self.desk.ending
+        if ending is None or not await ending.end(ended):
+            [concluded] = await self.commons.books.conclude([ended])
+            concluded.tell()
 
-    async def _write_end(self, work: Work, run: TurnRun, thread: Thread) -> Concluded:
-        outcome = outcome_of(run.turn, run.timed_out)
-        settles = work.task_id
-        if self._is_restart(run):
-            settles = work.task_id if work.again else None
-            outcome = BROUGHT_DOWN_TWICE
-        return await self.commons.books.conclude(thread, settles, outcome)
+    def _ended(self, work: Work, run: TurnRun, thread: Thread) -> Ended:
+        if not self._is_restart(run):
+            return Ended(thread, work.task_id, outcome_of(run.turn, run.timed_out))
+        return Ended(thread, work.task_id if work.again else None, BROUGHT_DOWN_TWICE)
 
     async def _conclude(self, work: Work, run: TurnRun | None, thread: Thread) -> None:
         """Take up what came too late for a turn, and what its agent could not bring to an end."""

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import trio
-
 from ..protocol import TaskFailed, TaskOutcome, TaskOverBudget
 from ..rollout import RolloutError
+from ._commons import Commons
 from ._desk import Desk, Work
 from ._errors import NoRoom
 from ._guides import knows_guides, look_up_guides
-from ._overrides import apply_overrides
 from ._slots import Slot
 from ._thread import Thread
 
 if TYPE_CHECKING:
     from ._agent import Living
+
+
+def is_ready(commons: Commons, desk: Desk, living: Living, work: Work) -> bool:
+    """Whether nothing has to be waited for, as between the turns of an agent at work."""
+    thread = living.thread
+    if thread is None or commons.slots.limited:
+        return False
+    commons.residency.touch(thread.id)
+    return work.runs_nothing or knows_guides(thread, desk.settings_for(work))
 
 
 async def prepare_turn(desk: Desk, living: Living, work: Work, slot: Slot) -> TaskOutcome | None:
@@ -28,18 +35,22 @@ async def prepare_turn(desk: Desk, living: Living, work: Work, slot: Slot) -> Ta
         thread = await living.load()
     except (NoRoom, RolloutError) as error:
         return TaskFailed(str(error))
-    if work.quiet or work.shell is not None:
-        return None
-    limit = desk.account.refuses_turn(trio.current_time())
-    if limit is not None:
-        return TaskOverBudget(limit)
+    refusal = refusal_of(desk, work)
+    if work.runs_nothing or refusal is not None:
+        return refusal
     await _look_up_guides(desk, thread, work)
     await slot.take()
     await _look_up_guides(desk, thread, work)  # the wait may have been long
     return None
 
 
+def refusal_of(desk: Desk, work: Work) -> TaskOutcome | None:
+    """Say which limit forbids the turn."""
+    limit = desk.account.refuses_turn()
+    return None if limit is None or work.runs_nothing else TaskOverBudget(limit)
+
+
 async def _look_up_guides(desk: Desk, thread: Thread, work: Work) -> None:
     """Read what people wrote for agents where the turn will work; that may change meanwhile."""
-    while not knows_guides(thread, settings := apply_overrides(desk.settings, work.op.overrides)):
+    while not knows_guides(thread, settings := desk.settings_for(work)):
         await look_up_guides(thread, settings)
