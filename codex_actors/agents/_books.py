@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Final, final
+from typing import final
 
 import attrs
 import trio
@@ -34,14 +34,12 @@ from ..rollout import (
     open_lock,
     time_stamp,
 )
+from ._deadlines import settling
 from ._desk import Desk
 from ._feed import TaskFeed
 from ._hub import Hub
 from ._services import AgentServices
 from ._thread import Thread, flush_together
-
-SETTLING: Final = 5.0
-"""Seconds that writing down a task's end may take when its giver is being cancelled."""
 
 
 @final
@@ -176,7 +174,7 @@ class Books:
             # Somebody else's batch may have taken it along when its giver was cancelled.
             if not given and self.journal.task(record.id) is not None:
                 giver = "user" if assigned_by is None else assigned_by.text
-                with trio.move_on_after(SETTLING, shield=True):
+                with settling():
                     await self.settle(record.id, TaskInterrupted(giver))
         self.hub.add_feed(feed)
         return feed
