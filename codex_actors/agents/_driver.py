@@ -14,7 +14,7 @@ from ._books import Ended
 from ._commons import Commons
 from ._deadlines import settling
 from ._desk import Desk, Work
-from ._preparing import is_ready, prepare_turn, refusal_of
+from ._preparing import is_prepared, limit_reached, prepare_turn
 from ._runner import TurnRun
 from ._setup import set_up_turn
 from ._slots import Slot
@@ -57,9 +57,9 @@ class Driver:
         slot = self.commons.slots.slot(desk.path.text, desk.thread_id)
         refusal: TaskOutcome | None = BROKEN_OFF
         interrupted = False
-        if is_ready(self.commons, desk, self.living, work):
+        if is_prepared(desk, self.living, work, slot):
             await trio.lowlevel.checkpoint()  # the reader reads on before anything is begun
-            refusal, interrupted = refusal_of(desk, work), work.turn_id in desk.withdrawn
+            refusal, interrupted = limit_reached(desk, work), work.turn_id in desk.withdrawn
         else:
             with trio.CancelScope() as desk.preparing:
                 refusal = await prepare_turn(desk, self.living, work, slot)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ..protocol import TaskFailed, TaskOutcome, TaskOverBudget
 from ..rollout import RolloutError
-from ._commons import Commons
 from ._desk import Desk, Work
 from ._errors import NoRoom
 from ._guides import knows_guides, look_up_guides
@@ -17,12 +16,12 @@ if TYPE_CHECKING:
     from ._agent import Living
 
 
-def is_ready(commons: Commons, desk: Desk, living: Living, work: Work) -> bool:
+def is_prepared(desk: Desk, living: Living, work: Work, slot: Slot) -> bool:
     """Whether nothing has to be waited for, as between the turns of an agent at work."""
     thread = living.thread
-    if thread is None or commons.slots.limited:
+    if thread is None or slot.limited:
         return False
-    commons.residency.touch(thread.id)
+    living.commons.residency.touch(thread.id)
     return work.runs_nothing or knows_guides(thread, desk.settings_for(work))
 
 
@@ -35,7 +34,7 @@ async def prepare_turn(desk: Desk, living: Living, work: Work, slot: Slot) -> Ta
         thread = await living.load()
     except (NoRoom, RolloutError) as error:
         return TaskFailed(str(error))
-    refusal = refusal_of(desk, work)
+    refusal = limit_reached(desk, work)
     if work.runs_nothing or refusal is not None:
         return refusal
     await _look_up_guides(desk, thread, work)
@@ -44,8 +43,8 @@ async def prepare_turn(desk: Desk, living: Living, work: Work, slot: Slot) -> Ta
     return None
 
 
-def refusal_of(desk: Desk, work: Work) -> TaskOutcome | None:
-    """Say which limit forbids the turn."""
+def limit_reached(desk: Desk, work: Work) -> TaskOutcome | None:
+    """Return how the task of a turn ends that some limit forbids."""
     limit = desk.account.refuses_turn()
     return None if limit is None or work.runs_nothing else TaskOverBudget(limit)
 
