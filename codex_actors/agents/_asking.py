@@ -29,8 +29,9 @@ async def ask(
     desk: Desk,
     op: Op,
     entries: tuple[Entry, ...],
-    task_id: TaskId | None,
-    seconds: float | None,
+    *,
+    task_id: TaskId | None = None,
+    seconds: float | None = None,
     ports: list[ReplyPort[Verdict]] | None = None,
 ) -> Verdict:
     """Have an agent's reader decide about an operation.
@@ -56,11 +57,7 @@ async def ask(
         if ports is not None:
             ports.append(port)
         return Envelope(
-            submission=submission,
-            entries=entries,
-            task_id=task_id,
-            seconds=seconds,
-            reply=port,
+            submission=submission, entries=entries, task_id=task_id, seconds=seconds, reply=port
         )
 
     return await ref.ask(envelope)
@@ -71,6 +68,8 @@ async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
 
     Raises:
         ActorTerminated: if it has ended, or is to end.
+
+    Cancellation: ends the waiting.
     """
     owner = desk.parent
     while owner is not None and _is_down(commons, desk):

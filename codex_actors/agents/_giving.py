@@ -43,7 +43,7 @@ async def give(
     ports: list[ReplyPort[Verdict]] = []
     ended = False
     try:
-        await ask(commons, desk, op, entries, feed.task_id, seconds, ports)
+        await ask(commons, desk, op, entries, task_id=feed.task_id, seconds=seconds, ports=ports)
     except ActorTerminated:
         ended = True
         raise

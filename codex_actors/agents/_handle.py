@@ -211,7 +211,7 @@ class AgentHandle:
         """
         with self._within_sending("an operation"):
             entries = await prepare(self._commons, op)
-            verdict = await ask(self._commons, self._desk, op, entries, None, None)
+            verdict = await ask(self._commons, self._desk, op, entries)
         if isinstance(verdict, Refused):
             raise OperationRefused(verdict)
         return verdict
