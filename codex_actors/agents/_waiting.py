@@ -11,10 +11,9 @@ import trio
 from ..actors import Watch
 from ..core import Wait, find_ring, find_stuck
 from ..protocol import TaskRecord, ThreadId
-from ._commons import Commons
+from ._commons import Commons, desk_here
 from ._desk import Desk, Waiting
 from ._errors import WaitRing
-from ._slots import slot_here
 
 Records: TypeAlias = Sequence[Watch[TaskRecord]]
 
@@ -75,9 +74,8 @@ async def waiting_here(
     Raises:
         WaitRing: if that would be for ever.
     """
-    slot = slot_here()
-    desk = None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
-    if slot is None or desk is None or desk.run is None:
+    desk = desk_here(commons)
+    if desk is None or desk.run is None:
         yield
         return
     async with waiting_for(commons, desk, records, every=every):
