@@ -32,6 +32,7 @@ from ..rollout import (
     RolloutStore,
     open_journal,
     open_lock,
+    read_meta,
     time_stamp,
 )
 from ._desk import Desk
@@ -73,6 +74,8 @@ class Books:
     _stack: AsyncExitStack
     """Holds the journal open until the tree has ended."""
     _journal: Journal | None = None
+    _root: ThreadId | None = None
+    """Whose journal it is."""
     _late: dict[TaskId, TaskRecord] = attrs.field(factory=dict)
     """Tasks whose ends were told while the disk refused to hold them; the journal goes on trying."""
 
@@ -81,6 +84,10 @@ class Books:
         """The journal; there is one from the root on."""
         assert self._journal is not None, "an agent was there before the root"
         return self._journal
+
+    def knows(self, task_id: TaskId) -> bool:
+        """Whether the journal has the task."""
+        return self._journal is not None and self._journal.task(task_id) is not None
 
     async def open(self, root: ThreadId, *, found_in: str | None) -> None:
         """Open the journal of the tree with this root.
@@ -99,11 +106,19 @@ class Books:
             self._journal = self.services.journal
             await trio.lowlevel.checkpoint()
             return
-        if found_in is not None:
-            await RolloutStore(found_in).find(root)
-        await self._stack.enter_async_context(open_lock(self.home, root))
-        opening = open_journal(self.home, root, clerk=self.clerk, now=self.services.now)
-        self._journal = await self._stack.enter_async_context(opening)
+        owner = None if found_in is None else await _tree_of(found_in, root)
+        if self._root == root:  # it was opened before, for a root that ended or never began
+            await trio.lowlevel.checkpoint()
+            return
+        async with AsyncExitStack() as opened:
+            if owner is not None and owner not in (root, self._root):
+                # A thread of another tree: nobody else may be writing it.
+                await opened.enter_async_context(open_lock(self.home, owner))
+            await opened.enter_async_context(open_lock(self.home, root))
+            opening = open_journal(self.home, root, clerk=self.clerk, now=self.services.now)
+            self._journal = await opened.enter_async_context(opening)
+            self._root = root
+            self._stack.push_async_callback(opened.pop_all().aclose)
 
     async def enter(self, edge: AgentEdge) -> None:
         """Write down that an agent is made, unless that is known.
@@ -274,3 +289,14 @@ class Books:
     def _settle_late(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
         record = self._late[task_id] = self.journal.settle_late(task_id, outcome)
         return record
+
+
+async def _tree_of(home: str, thread_id: ThreadId) -> ThreadId | None:
+    """Return the root of the tree that a stored thread was made in, if it says that.
+
+    Raises:
+        ThreadNotFound: if there is no such thread.
+    """
+    path = await RolloutStore(home).find(thread_id)
+    meta = await trio.to_thread.run_sync(read_meta, path, abandon_on_cancel=True)
+    return None if meta is None else ThreadId(meta.session_id)
