@@ -46,16 +46,20 @@ SETTLING: Final = 5.0
 
 
 @final
-@attrs.frozen
+@attrs.define(eq=False)
 class Concluded:
     """A turn whose end is written down, and not yet told."""
 
     hub: Hub
     thread: Thread
     record: TaskRecord | None
+    _told: bool = False
 
     def tell(self) -> None:
-        """Tell of the turn's end, then of its task's. Not a checkpoint."""
+        """Tell of the turn's end, then of its task's, once. Not a checkpoint."""
+        if self._told:
+            return
+        self._told = True
         self.thread.release()
         if self.record is not None:
             self.hub.settle(self.record)

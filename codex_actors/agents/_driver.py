@@ -22,6 +22,7 @@ from ..protocol import (
     WarningRaised,
 )
 from ..rollout import RolloutError
+from ._books import Concluded
 from ._commons import Commons
 from ._desk import Desk, Work
 from ._errors import NoRoom
@@ -43,6 +44,9 @@ SETTLING: Final = 5.0
 RESTART: Final = "restart"
 """Who ends a turn whose agent is brought down to be brought up again."""
 BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_server_error")
+BROUGHT_DOWN_TWICE: Final = TaskFailed(
+    "the agent was brought down with another at it twice", "internal_server_error"
+)
 CRASHED_TWICE: Final = TaskFailed("the agent crashed at it twice", "internal_server_error")
 
 
@@ -78,6 +82,8 @@ class Driver:
     commons: Commons
     desk: Desk
     living: Living
+    concluded: Concluded | None = None
+    """The end of the turn at hand, once it is written down."""
 
     async def drive(self) -> None:
         """Run turns until none is queued."""
@@ -188,6 +194,7 @@ class Driver:
     async def _run_turn(self, thread: Thread, work: Work, slot: Slot) -> None:
         desk, began_at = self.desk, trio.current_time()
         desk.account.begin_turn(began_at)
+        self.concluded = None
         run: TurnRun | None = None
         try:
             mail = mail_entries(desk.box.values())
@@ -219,14 +226,20 @@ class Driver:
         ending = desk.ending
         if ending is not None:
             await ending.arrive(desk.thread_id)
-        outcome = outcome_of(run.turn, run.timed_out)
-        again = self._is_restart(run) and not work.again
-        settles = work.task_id if not again else None
-        written = await self.commons.books.conclude(thread, settles, outcome)
+        if self.concluded is None:
+            self.concluded = await self._write_end(work, run, thread)
         if ending is not None:
-            await ending.tell(desk.thread_id, desk.path.depth, written.tell)
+            await ending.tell(desk.thread_id, desk.path.depth, self.concluded.tell)
         else:
-            written.tell()
+            self.concluded.tell()
+
+    async def _write_end(self, work: Work, run: TurnRun, thread: Thread) -> Concluded:
+        outcome = outcome_of(run.turn, run.timed_out)
+        settles = work.task_id
+        if self._is_restart(run):
+            settles = work.task_id if work.again else None
+            outcome = BROUGHT_DOWN_TWICE
+        return await self.commons.books.conclude(thread, settles, outcome)
 
     async def _conclude(self, work: Work, run: TurnRun | None, thread: Thread) -> None:
         """Take up what came too late for a turn, and what its agent could not bring to an end."""
