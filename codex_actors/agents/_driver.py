@@ -338,5 +338,5 @@ def _ending(
         ended,
         started_at=int(began_at),
         completed_at=int(now),
-        duration_ms=int((now - began_at) * 1000),
+        duration_ms=max(int((now - began_at) * 1000), 0),
     )

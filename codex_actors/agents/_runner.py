@@ -333,10 +333,15 @@ class TurnRun:
         now = self._thread.services.now()
         if isinstance(event, TurnCompleted) and self._first_token_at is not None:
             waited = self._first_token_at - self._began_at
-            event = attrs.evolve(event, time_to_first_token_ms=int(waited * 1000))
+            event = attrs.evolve(event, time_to_first_token_ms=_milliseconds(waited))
         return attrs.evolve(
             event,
             started_at=int(self._began_at),
             completed_at=int(now),
-            duration_ms=int((now - self._began_at) * 1000),
+            duration_ms=_milliseconds(now - self._began_at),
         )
+
+
+def _milliseconds(seconds: float) -> int:
+    """Return a time that passed by the wall's clock, which may be set back meanwhile."""
+    return max(int(seconds * 1000), 0)

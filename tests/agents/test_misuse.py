@@ -13,7 +13,15 @@ import trio
 import trio.testing
 
 from codex_actors.actors import SupervisorClosing
-from codex_actors.agents import AgentHandle, AgentSpec, NoSuchAgent, SpawnRefused, WaitRing
+from codex_actors.agents import (
+    AgentHandle,
+    AgentServices,
+    AgentSpec,
+    NoSuchAgent,
+    SpawnRefused,
+    WaitRing,
+    open_agents,
+)
 from codex_actors.models import Prompt
 from codex_actors.protocol import (
     AgentPath,
@@ -26,11 +34,12 @@ from codex_actors.protocol import (
     ThreadId,
     ToolCall,
     ToolOutput,
+    TurnCompleted,
 )
 from codex_actors.rollout import ThreadBusy, journal_path
 from codex_actors.tools import ToolContext, answer
 
-from .support import open_tree, remember, tool
+from .support import open_tree, remember, settings, tool, toolbox
 
 HELLO = [[{"say": "hello"}]] * 9
 
@@ -227,3 +236,17 @@ async def test_a_journal_with_absurd_numbers(tmp_path: Path, field: str, value: 
         root = await tree.spawn(AgentSpec(resume=thread_id))
 
         assert await says_hello(root.children[0])
+
+
+async def test_a_clock_that_is_set_back_makes_no_time_negative(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    ticks = iter(range(10_000, 0, -1))
+    model = remember([{"call": "hi"}], [{"say": "hello"}])
+    services = AgentServices(model=model, toolbox=toolbox, now=lambda: float(next(ticks)))
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        task = await (await tree.spawn()).assign("go")
+        async with task.events() as events:
+            [ended] = [e.msg async for e in events if isinstance(e.msg, TurnCompleted)]
+
+    assert (0, 0) == (ended.duration_ms, ended.time_to_first_token_ms)
