@@ -35,6 +35,7 @@ from codex_actors.protocol import (
     ToolCall,
     ToolOutput,
     TurnCompleted,
+    WarningRaised,
 )
 from codex_actors.rollout import ThreadBusy, journal_path
 from codex_actors.tools import ToolContext, answer
@@ -250,3 +251,22 @@ async def test_a_clock_that_is_set_back_makes_no_time_negative(
             [ended] = [e.msg async for e in events if isinstance(e.msg, TurnCompleted)]
 
     assert (0, 0) == (ended.duration_ms, ended.time_to_first_token_ms)
+
+
+async def test_a_rollout_that_cannot_be_read_keeps_nobody_else_down(tmp_path: Path) -> None:
+    [thread_id, hand_id] = await make_stored_tree(tmp_path)
+    [path] = [p for p in tmp_path.rglob("rollout-*") if hand_id in p.name]
+    path.unlink()
+    path.symlink_to(path.name)  # a permission would not keep the superuser from reading
+    async with open_tree(tmp_path, remember(*HELLO), ephemeral=False) as tree:
+        async with tree.events() as events:
+            root = await tree.spawn(AgentSpec(resume=thread_id))
+            warned = [await events.receive()]
+            while not isinstance(getattr(warned[-1], "msg", None), WarningRaised):
+                warned.append(await events.receive())
+
+        assert path.name in str(warned[-1])
+        assert await says_hello(root)
+        outcome = (await (await root.children[0].assign("go")).wait()).outcome
+        assert isinstance(outcome, TaskFailed)
+        assert "cannot be read" in outcome.message
