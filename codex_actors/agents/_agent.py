@@ -36,6 +36,7 @@ from ._load import load_thread
 from ._on_demand import OnDemand
 from ._reader import Reader
 from ._thread import Thread
+from ._user_shell import UserShell
 from ._workshop import Workshop
 
 logger = logging.getLogger(__name__)
@@ -180,7 +181,7 @@ class Living:
         self._driver = None  # there was no checkpoint since it found nothing to do
 
     async def load(self) -> Thread:
-        """Return the agent's memory, from the disk if it is not loaded.
+        """Return the agent's memory, from the disk if it is not loaded; else not a checkpoint.
 
         Raises:
             NoRoom: if too many agents are loaded, and all of them are busy.
@@ -191,7 +192,6 @@ class Living:
         residency, thread_id = self.commons.residency, self.desk.thread_id
         if self.thread is not None:
             residency.touch(thread_id)
-            await trio.lowlevel.checkpoint()
             return self.thread
         await residency.admit(thread_id, self.desk.path.text, self)
         try:
@@ -200,6 +200,10 @@ class Living:
             if self.thread is None:
                 residency.leave(thread_id)
         return self.thread
+
+    def shell(self, thread: Thread) -> UserShell:
+        """Return what runs the commands of the agent's user."""
+        return UserShell(thread=thread, start=self.workshop.start, running=self.desk.shells)
 
     def at_rest(self) -> bool:
         """See `Resident.at_rest`."""
@@ -243,7 +247,7 @@ class Living:
         spec = self.desk.spec
         return open_supervisor(
             self.mailbox.myself.path,
-            limit=spec.restart_limit,
-            strategy=spec.strategy,
+            limit=spec.children_restart_limit,
+            strategy=spec.children_strategy,
             exits=self.commons.exits,
         )

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import trio
 
-from ..actors import ActorTerminated, CloseReport, Supervisor, Watch
+from ..actors import CloseReport, Supervisor, Watch
 from ..protocol import (
     ROOT,
     Accepted,
@@ -23,8 +23,6 @@ from ..protocol import (
     Settings,
     Spent,
     Steer,
-    TaskFailed,
-    TaskId,
     TaskRecord,
     TextInput,
     ThreadId,
@@ -33,12 +31,12 @@ from ..protocol import (
     UserTurn,
 )
 from ._asking import ask, prepare, wait_up
-from ._books import SETTLING
 from ._closing import close_agent
 from ._commons import Commons, agent_here
 from ._deadlines import within
 from ._desk import Desk
 from ._errors import NoSuchAgent, OperationRefused, WaitRing
+from ._giving import give
 from ._interrupting import interrupt_agents
 from ._spawn import spawn_child
 from ._spec import AgentSpec
@@ -175,21 +173,10 @@ class AgentHandle:
         with self._within_sending("a task"):
             await wait_up(self._commons, self._desk)
             entries = await prepare(self._commons, op)
-            feed = await self._commons.books.assign(
-                self._desk,
-                items,
-                assigned_by=agent_here(self._commons),
-                reply_to=None if reply_to is None else reply_to.thread_id,
+            receiver = None if reply_to is None else reply_to.thread_id
+            feed = await give(
+                self._commons, self._desk, op, entries, seconds=seconds, reply_to=receiver
             )
-            try:
-                await ask(self._commons, self._desk, op, entries, feed.task_id, seconds)
-            except ActorTerminated:
-                await self._settle_refused(feed.task_id)
-                raise
-            finally:
-                # Who buries an agent settles what it finds, and may have come before the task.
-                if self.thread_id not in self._commons.desks:
-                    await self._settle_refused(feed.task_id)
         return Task(feed, self._desk, self._commons)
 
     async def send(self, letter: Letter | str) -> PostedLetter:
@@ -328,11 +315,6 @@ class AgentHandle:
 
     def _other(self, desk: Desk) -> AgentHandle:
         return AgentHandle(self._commons, desk, self._roots)
-
-    async def _settle_refused(self, task_id: TaskId) -> None:
-        """Settle a task that no agent takes any more, whoever waits for that."""
-        with trio.move_on_after(SETTLING, shield=True):
-            await self._commons.books.settle(task_id, TaskFailed("the agent has ended"))
 
     def _within_sending(self, what: str) -> Any:
         seconds = self._commons.settings.deadlines.send

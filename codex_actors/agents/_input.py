@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
+import trio
+
 from ..core import Entry
 from ..protocol import (
     ContentPart,
@@ -36,6 +38,7 @@ async def prepare_input(
     """
     if all(isinstance(item, TextInput) and not item.text.strip() for item in items):
         raise EmptyInput
+    await trio.lowlevel.checkpoint()
     parts: list[ContentPart] = []
     pictures = 0
     for item in items:

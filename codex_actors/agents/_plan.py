@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import attrs
 
-from ..actors import Restart, Strategy
+from ..actors import Restart, RestartLimit, Strategy
 from ..config import find_model
 from ..core import is_within
 from ..protocol import AgentPath, AgentPlan, Role, Settings
@@ -50,7 +50,10 @@ def spec_of(plan: AgentPlan, path: AgentPath, tools: tuple[Tool, ...]) -> AgentS
         limits=plan.limits,
         tools=tools,
         restart=_member(Restart, plan.restart, Restart.TRANSIENT),
-        strategy=_member(Strategy, plan.strategy, Strategy.ONE_FOR_ONE),
+        children_restart_limit=RestartLimit(
+            max_restarts=plan.children_max_restarts, within=plan.children_within
+        ),
+        children_strategy=_member(Strategy, plan.children_strategy, Strategy.ONE_FOR_ONE),
         grace=max(plan.grace, 0.0),
     )
 
@@ -91,7 +94,9 @@ def _plan_of(desk: Desk) -> AgentPlan:
         sandbox_policy=settings.sandbox_policy,
         limits=desk.account.limits,
         restart=spec.restart.value,
-        strategy=spec.strategy.value,
+        children_max_restarts=spec.children_restart_limit.max_restarts,
+        children_within=spec.children_restart_limit.within,
+        children_strategy=spec.children_strategy.value,
         grace=spec.grace,
         fork=str(spec.fork),
     )

@@ -31,14 +31,15 @@ class Revived:
     warnings: tuple[str, ...] = ()
 
 
-async def revive(commons: Commons, root: Desk, spec: AgentSpec) -> Revived:
+async def revive(commons: Commons, root: Desk) -> Revived:
     """Give every agent of the journal its desk, its mail and its unfinished tasks.
 
     Nothing runs yet. Agents are loaded when they are first needed.
 
     Cancellation: some desks may be there.
     """
-    desks = _make_desks(commons, root, spec)
+    spec = root.spec
+    desks = _make_desks(commons, root)
     unreadable = await _restore_states(commons, [root, *desks])
     for desk in (root, *desks):
         for letter in commons.books.journal.letters(desk.thread_id):
@@ -53,7 +54,7 @@ async def revive(commons: Commons, root: Desk, spec: AgentSpec) -> Revived:
     return Revived(tuple(left), tuple(restarted), (*damaged, *unreadable, *_warn_of(left)))
 
 
-def _make_desks(commons: Commons, root: Desk, spec: AgentSpec) -> list[Desk]:
+def _make_desks(commons: Commons, root: Desk) -> list[Desk]:
     """Make desks, owners first; an agent whose owner is not known cannot be owned."""
     made: dict[ThreadId, Desk] = {root.thread_id: root}
     waiting: list[AgentEdge] = list(commons.books.journal.agents.values())
@@ -63,7 +64,7 @@ def _make_desks(commons: Commons, root: Desk, spec: AgentSpec) -> list[Desk]:
         for edge in ready:
             owner = made[ThreadId(str(edge.parent_thread_id))]
             if edge.path.name not in owner.children and edge.path.parent == owner.path:
-                made[edge.thread_id] = _make_desk(commons, owner, edge, spec)
+                made[edge.thread_id] = _make_desk(commons, owner, edge, root.spec)
         if not ready:
             break
     return list(made.values())[1:]
@@ -73,7 +74,7 @@ def _make_desk(commons: Commons, owner: Desk, edge: AgentEdge, spec: AgentSpec) 
     plan = read_plan(edge)
     own = spec_of(plan, edge.path, spec.tools_below(edge.path))
     desk = make_desk(commons, owner, edge.path, own, settings_of(plan, owner.settings))
-    desk = attrs.evolve(desk, thread_id=edge.thread_id, dormant=True)
+    desk.thread_id, desk.dormant = edge.thread_id, True
     add_desk(commons, desk)
     return desk
 

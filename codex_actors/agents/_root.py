@@ -74,7 +74,7 @@ async def _start(commons: Commons, supervisor: Supervisor, desk: Desk) -> Revive
     resumed = desk.spec.resume is not None
     found_in = commons.settings.home if resumed else None
     await commons.books.open(desk.thread_id, found_in=found_in)
-    revived = await revive(commons, desk, desk.spec) if resumed else Revived()
+    revived = await revive(commons, desk) if resumed else Revived()
     await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
     await start_actor(commons, desk, supervisor)
     for warning in revived.warnings:

@@ -16,14 +16,12 @@ from ._agent import start_actor
 from ._asking import wait_up
 from ._authority import child_settings
 from ._commons import Commons
+from ._deadlines import settling
 from ._desk import Desk, Life
 from ._errors import AgentFenced, NameInUse, SpawnRefused, TooDeep, TooManyAgents, TooManyChildren
 from ._overrides import check_sandbox
 from ._plan import edge_of
 from ._spec import AgentSpec
-
-UNDOING: Final = 5.0
-"""Seconds that taking a half-made agent back may take."""
 
 
 async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
@@ -45,7 +43,7 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
         desk.made = True
     finally:
         if not desk.made:
-            with trio.move_on_after(UNDOING, shield=True):
+            with settling():
                 await _undo(commons, desk)
     desk.fence = owner.fence
     return desk

@@ -35,6 +35,7 @@ class AgentSpec:
     role: Role | None = None
     """What kind of agent it is; a role never gives more than the owner has."""
     overrides: Overrides = Overrides()
+    """Settings that are other than its owner's: model, effort, directory, permissions."""
     fork: Fork = attrs.field(default="none", validator=_check_fork)
     """What a child begins with of its owner's conversation."""
     limits: Limits = Limits()
@@ -48,9 +49,10 @@ class AgentSpec:
     tools_below: Callable[[AgentPath], tuple[Tool, ...]] = lambda _: ()
     """For a root that is resumed: the further tools of each agent below it."""
     restart: Restart = Restart.TRANSIENT
-    restart_limit: RestartLimit = RestartLimit()
+    """When the agent itself is started again after it has ended."""
+    children_restart_limit: RestartLimit = RestartLimit()
     """How often each of its children may be restarted."""
-    strategy: Strategy = Strategy.ONE_FOR_ONE
+    children_strategy: Strategy = Strategy.ONE_FOR_ONE
     """Which of its children are restarted together."""
     grace: float = attrs.field(default=15.0, validator=attrs.validators.ge(0))
     """Seconds between asking the agent to end and cancelling it. A turn may take 5 to let

@@ -92,7 +92,6 @@ async def waiting_here(
     slot = slot_here()
     desk = None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
     if slot is None or desk is None or desk.run is None:
-        await trio.lowlevel.checkpoint()
         yield
         return
     async with waiting_for(commons, desk, records, every=every):
@@ -123,11 +122,7 @@ async def waiting_for(
 
 def _check_ring(commons: Commons, desk: Desk) -> None:
     """Refuse what closes a ring, unless there is a way out of it."""
-    waits: dict[str, list[Wait]] = {
-        other.thread_id: [_left(wait) for wait in other.waiting]
-        for other in commons.desks.values()
-        if other.waiting
-    }
+    waits = _waits_from(commons, desk)
     stuck = find_stuck(waits)
     if desk.thread_id in stuck:
         ways = {name: [t for wait in waits[name] for t in wait.targets] for name in stuck}
@@ -135,6 +130,19 @@ def _check_ring(commons: Commons, desk: Desk) -> None:
         ring = find_ring(held, desk.thread_id)
         assert ring is not None, "stuck, though nobody waits for it"
         raise WaitRing(tuple(str(commons.desks[ThreadId(name)].path) for name in ring))
+
+
+def _waits_from(commons: Commons, desk: Desk) -> dict[str, list[Wait]]:
+    """What an agent waits for, and those that it waits for, and so on: nobody else matters."""
+    waits: dict[str, list[Wait]] = {}
+    ahead: list[Desk | None] = [desk]
+    while ahead:
+        other = ahead.pop()
+        if other is not None and other.waiting and other.thread_id not in waits:
+            waits[other.thread_id] = left = [_left(wait) for wait in other.waiting]
+            targets = {target for wait in left for target in wait.targets}
+            ahead += [commons.desks.get(ThreadId(target)) for target in targets]
+    return waits
 
 
 def _left(waiting: Waiting) -> Wait:
