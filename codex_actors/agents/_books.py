@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import final
+from typing import Final, final
 
 import attrs
 import trio
@@ -53,6 +54,10 @@ class Ended:
     """Its task's; None: it has none, or that stays open."""
     outcome: TaskOutcome
     """How the task ended."""
+
+
+_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
+"""What a thread may be called: a damaged rollout may name anything, and files are called so."""
 
 
 @final
@@ -310,4 +315,5 @@ async def _tree_of(home: str, thread_id: ThreadId) -> ThreadId | None:
     """
     path = await RolloutStore(home).find(thread_id)
     meta = await trio.to_thread.run_sync(read_meta, path, abandon_on_cancel=True)
-    return None if meta is None else ThreadId(meta.session_id)
+    named = meta is not None and _ID.fullmatch(meta.session_id)
+    return ThreadId(meta.session_id) if meta is not None and named else None

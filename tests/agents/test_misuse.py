@@ -270,3 +270,18 @@ async def test_a_rollout_that_cannot_be_read_keeps_nobody_else_down(tmp_path: Pa
         outcome = (await (await root.children[0].assign("go")).wait()).outcome
         assert isinstance(outcome, TaskFailed)
         assert "cannot be read" in outcome.message
+
+
+@pytest.mark.parametrize("session", ["../outside", "\\u0000", "x" * 5000, ""])
+async def test_a_rollout_with_an_absurd_session(tmp_path: Path, session: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    [thread_id, hand_id] = await make_stored_tree(home)
+    [path] = [p for p in home.rglob("rollout-*") if hand_id in p.name]
+    before = f'"session_id":"{thread_id}"'
+    assert before in path.read_text()
+    path.write_text(path.read_text().replace(before, f'"session_id":"{session}"'))
+    async with open_tree(home, remember(*HELLO), ephemeral=False) as tree:
+        assert await says_hello(await tree.spawn(AgentSpec(resume=hand_id)))
+
+        assert [home] == list(tmp_path.iterdir())
