@@ -71,15 +71,29 @@ async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
 
     Cancellation: ends the waiting.
     """
-    owner = desk.parent
-    while owner is not None and _is_down(commons, desk):
-        before, above = desk.ref, await wait_up(commons, owner)
+    while desk.parent is not None and _is_down(commons, desk):
+        low, owner = _top_of_those_down(commons, desk, desk.parent)
+        before, above = low.ref, _address(owner)
         if owner.comes_back:
             await above.status.wait_value(lambda status: status != "running")
         status = await above.status.wait_value(_is_settled)
-        if status == "running" and desk.ref == before:
-            break
+        if status == "running" and low.ref == before:
+            raise ActorTerminated(low.path.text)
     await trio.lowlevel.checkpoint()
+    return _address(desk)
+
+
+def _top_of_those_down(commons: Commons, desk: Desk, owner: Desk) -> tuple[Desk, Desk]:
+    """Return who is to come up first for the agent to come up, and its owner.
+
+    Not recursive: a chain of agents may be longer than Python's stack.
+    """
+    while owner.parent is not None and _is_down(commons, owner):
+        desk, owner = owner, owner.parent
+    return desk, owner
+
+
+def _address(desk: Desk) -> ActorRef[Envelope]:
     ref = desk.ref
     if desk.closing or ref is None or isinstance(ref.status.get(), Exit):
         raise ActorTerminated(desk.path.text)

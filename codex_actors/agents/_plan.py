@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -15,6 +15,9 @@ from ..tools import Tool
 from ..wire import WireError, decode_plan, encode_plan
 from ._desk import Desk
 from ._spec import AgentSpec, Fork
+
+_DIGITS: Final = 9
+"""Of a number of turns; a journal may say anything, and endless numbers cannot be read."""
 
 
 def edge_of(desk: Desk, created_at: str) -> AgentEdge:
@@ -51,7 +54,7 @@ def spec_of(plan: AgentPlan, path: AgentPath, tools: tuple[Tool, ...]) -> AgentS
             max_restarts=plan.children_max_restarts, within=plan.children_within
         ),
         children_strategy=_member(Strategy, plan.children_strategy, Strategy.ONE_FOR_ONE),
-        grace=plan.grace,
+        grace=max(plan.grace, 0.0),
     )
 
 
@@ -102,7 +105,7 @@ def _plan_of(desk: Desk) -> AgentPlan:
 def _fork(word: str) -> Fork:
     if word == "all":
         return "all"
-    return int(word) if word.isdecimal() else "none"
+    return int(word) if word.isdecimal() and len(word) <= _DIGITS else "none"
 
 
 def _member(kind: Any, value: str, default: Any) -> Any:

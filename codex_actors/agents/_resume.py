@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import final
 
 import attrs
 import trio
 
 from ..protocol import RolloutLine, TaskInterrupted, TaskRecord, ThreadId
-from ..rollout import AgentEdge, RolloutStore, read_tail
+from ..rollout import AgentEdge, RolloutStore, UnreadableRollout, read_tail
 from ._commons import Commons
 from ._desk import Desk
 from ._last_words import last_status, last_usage
@@ -40,7 +40,7 @@ async def revive(commons: Commons, root: Desk) -> Revived:
     """
     spec = root.spec
     desks = _make_desks(commons, root)
-    await _restore_states(commons, [root, *desks])
+    unreadable = await _restore_states(commons, [root, *desks])
     for desk in (root, *desks):
         for letter in commons.books.journal.letters(desk.thread_id):
             desk.box[letter.id] = letter
@@ -51,7 +51,7 @@ async def revive(commons: Commons, root: Desk) -> Revived:
     damaged = [
         f"the tree's journal, {p}; it was passed over" for p in commons.books.journal.state.problems
     ]
-    return Revived(tuple(left), tuple(restarted), (*damaged, *_warn_of(left)))
+    return Revived(tuple(left), tuple(restarted), (*damaged, *unreadable, *_warn_of(left)))
 
 
 def _make_desks(commons: Commons, root: Desk) -> list[Desk]:
@@ -79,21 +79,34 @@ def _make_desk(commons: Commons, owner: Desk, edge: AgentEdge, spec: AgentSpec) 
     return desk
 
 
-async def _restore_states(commons: Commons, desks: Iterable[Desk]) -> None:
-    """Read from the ends of rollouts how agents were left."""
+async def _restore_states(commons: Commons, desks: Iterable[Desk]) -> Sequence[str]:
+    """Read from the ends of rollouts how agents were left; return what cannot be read.
+
+    Who has such a rollout fails when it is needed, and keeps nobody else from coming back.
+    """
     desks = tuple(desks)
     names = [desk.thread_id for desk in desks]
     paths = await RolloutStore(commons.settings.home).find_all(names)
-    tails = await trio.to_thread.run_sync(_read_tails, paths)
+    tails, problems = await trio.to_thread.run_sync(_read_tails, paths)
     for desk in desks:
         desk.stored = paths.get(desk.thread_id)
         lines = tails.get(desk.thread_id, ())
         desk.tokens = last_usage(lines) or desk.tokens
         commons.hub.status(desk.thread_id).set(last_status(lines))
+    return problems
 
 
-def _read_tails(paths: Mapping[ThreadId, str]) -> Mapping[ThreadId, tuple[RolloutLine, ...]]:
-    return {thread_id: read_tail(path) for thread_id, path in paths.items()}
+def _read_tails(
+    paths: Mapping[ThreadId, str],
+) -> tuple[Mapping[ThreadId, tuple[RolloutLine, ...]], Sequence[str]]:
+    tails: dict[ThreadId, tuple[RolloutLine, ...]] = {}
+    problems: list[str] = []
+    for thread_id, path in paths.items():
+        try:
+            tails[thread_id] = read_tail(path)
+        except UnreadableRollout as error:
+            problems.append(str(error))
+    return tails, problems
 
 
 async def _restore_tasks(commons: Commons, spec: AgentSpec) -> tuple[list[Task], list[Task]]:

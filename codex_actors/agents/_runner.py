@@ -339,5 +339,5 @@ class TurnRun:
         now = self._thread.services.now()
         if isinstance(event, TurnCompleted) and self._first_token_at is not None:
             waited = self._first_token_at - self._began_at
-            event = attrs.evolve(event, time_to_first_token_ms=int(waited * 1000))
+            event = attrs.evolve(event, time_to_first_token_ms=max(int(waited * 1000), 0))
         return timed(event, self._began_at, now)

@@ -9,7 +9,7 @@ from typing import final
 import attrs
 import trio
 
-from ..actors import Broadcast, Lagged, Supervisor, Watch
+from ..actors import Broadcast, Lagged, Supervisor, SupervisorClosing, Watch
 from ..protocol import AgentStatus, Event, Settings, TaskRecord, ThreadId
 from ._commons import Commons
 from ._desk import Desk
@@ -63,6 +63,8 @@ class AgentTree:
 
         Raises:
             RootExists: if the tree has its root.
+            SupervisorClosing: if the tree has ended, or ends.
+            SpawnRefused: if its role cannot be had; the subclass says why.
             SandboxUnavailable: if its commands cannot be confined as they should be.
             ThreadNotFound: if ``spec.resume`` names no thread.
             ThreadBusy: if another program is at work on that thread.
@@ -71,6 +73,8 @@ class AgentTree:
 
         Cancellation: no agent was started.
         """
+        if self._commons.closing:
+            raise SupervisorClosing("")
         if self._commons.desks:
             raise RootExists
         root = await spawn_root(self._commons, self._supervisor, spec)

@@ -79,5 +79,5 @@ def timed(end: End, began_at: float, now: float) -> End:
         end,
         started_at=int(began_at),
         completed_at=int(now),
-        duration_ms=int((now - began_at) * 1000),
+        duration_ms=max(int((now - began_at) * 1000), 0),  # clocks are set back
     )

@@ -51,10 +51,24 @@ async def all_settled(records: Records) -> tuple[TaskRecord, ...]:
 
 async def any_settled(commons: Commons, records: Records) -> tuple[TaskRecord, ...]:
     """See `wait_any`; on nobody's behalf."""
-    await commons.hub.settlements.wait_value(
-        lambda _: not records or any(map(_is_settled, records))
-    )
+    if all(commons.books.knows(record.get().id) for record in records):
+        await commons.hub.settlements.wait_value(
+            lambda _: not records or any(map(_is_settled, records))
+        )
+    else:  # of other trees, whose ends are not counted here
+        await _one_settled(records)
     return tuple(record.get() for record in records if _is_settled(record))
+
+
+async def _one_settled(records: Records) -> None:
+    async with trio.open_nursery() as nursery:
+
+        async def watch(record: Watch[TaskRecord]) -> None:
+            await wait_settled(record)
+            nursery.cancel_scope.cancel(reason="one of the tasks has ended")
+
+        for record in records:
+            nursery.start_soon(watch, record)
 
 
 async def wait_settled(record: Watch[TaskRecord]) -> TaskRecord:
