@@ -72,6 +72,7 @@ async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
     Raises:
         ActorTerminated: if it has ended, or is to end.
     """
+    await trio.lowlevel.checkpoint()
     owner = desk.parent
     while owner is not None and _is_down(commons, desk):
         before, above = desk.ref, await wait_up(commons, owner)
@@ -80,8 +81,7 @@ async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
         status = await above.status.wait_value(_is_settled)
         if status == "running" and desk.ref == before:
             break
-    await trio.lowlevel.checkpoint()
-    ref = desk.ref
+    ref = desk.ref  # looked at in the same step as whether it is down
     if desk.closing or ref is None or isinstance(ref.status.get(), Exit):
         raise ActorTerminated(desk.path.text)
     return ref
