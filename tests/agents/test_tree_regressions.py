@@ -244,3 +244,22 @@ async def test_letters_below_a_crash(
         await trio.sleep(60)
 
         assert [0, 0, 4] == [shown.letters for shown in tree.snapshot()]
+
+
+async def test_crash_while_the_owner_crashes(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int
+) -> None:
+    """A child that crashes when it is brought down comes up again with its owner."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        await child.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root")
+        clock.curse("/root/child")
+        await root.assign("crash")
+        await trio.sleep(60)
+
+        assert (child,) == root.children
+        assert {} == clock.cursed
