@@ -71,6 +71,7 @@ async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
 
     Cancellation: ends the waiting.
     """
+    await trio.lowlevel.checkpoint()
     while desk.parent is not None and _is_down(commons, desk):
         low, owner = _top_of_those_down(commons, desk, desk.parent)
         before, above = low.ref, _address(owner)
@@ -79,8 +80,7 @@ async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
         status = await above.status.wait_value(_is_settled)
         if status == "running" and low.ref == before:
             raise ActorTerminated(low.path.text)
-    await trio.lowlevel.checkpoint()
-    return _address(desk)
+    return _address(desk)  # looked at in the same step as whether it is down
 
 
 def _top_of_those_down(commons: Commons, desk: Desk, owner: Desk) -> tuple[Desk, Desk]:

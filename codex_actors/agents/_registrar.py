@@ -42,14 +42,15 @@ def _more(exits: trio.MemoryReceiveChannel[ActorRef[Envelope]]) -> list[ActorRef
 def _dead(commons: Commons, ref: ActorRef[Envelope]) -> Desk | None:
     """Return whose end it is, if it is for good.
 
-    Who was killed without having been closed went down with its owner, and comes up with it;
-    or with a sibling, and is one that is not restarted.
+    Who was killed without having been closed went down with its owner, and comes up with it,
+    also if it crashed at that; or with a sibling, and is one that is not restarted.
     """
     desk = commons.by_ref.get(ref.path)
     ending = ref.status.get()
     if desk is None or desk.ref != ref or not isinstance(ending, Exit):
         return None
-    went_along = ending.reason == "killed" and desk.closing is None and not _stays(desk.parent)
+    brought_down = ending.reason in ("killed", "crashed") and desk.closing is None
+    went_along = brought_down and not _stays(desk.parent)
     return None if went_along else desk
 
 
