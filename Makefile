@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types imports unit soak bench format clean
+.PHONY: demo test lint types imports unit soak bench bench-scale format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo/demo.py
@@ -29,6 +29,9 @@ soak: $(VENV)/.tested
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py
+
+bench-scale: $(VENV)/.tested
+	$(BIN)/python -m benchmarks.scale
 
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix .

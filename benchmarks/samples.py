@@ -60,13 +60,18 @@ def table(rows: Sequence[Row]) -> str:
     lines += [
         (row.name, row.unit, str(row.ours), str(row.floor), str(row.ratio), row.aim) for row in rows
     ]
+    return aligned(lines)
+
+
+def aligned(lines: Sequence[tuple[str, ...]]) -> str:
+    """Lines of cells, the headings first, as a table of plain text, which is Markdown too."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, tuple("-" * width for width in widths))  # type: ignore[arg-type]
+    rule = tuple("-" * width for width in widths)
     return "\n".join(
         "| "
         + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         + " |"
-        for line in lines
+        for line in (lines[0], rule, *lines[1:])
     )
 
 

@@ -301,6 +301,9 @@ HELLO = ROOT / "examples" / "hello.json"
     "page",
     [
         "docs/tutorial/supervised-pair.md",
+        "docs/how-to/bound-what-agents-use.md",
+        "docs/how-to/stop-and-resume-a-tree.md",
+        "docs/how-to/write-a-tool-that-spawns.md",
     ],
 )
 def test_the_files_of_a_page_make_what_it_shows(page: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ agent that only waits costs little.
 from __future__ import annotations
 
 import logging
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import final
 
 import trio
@@ -28,8 +28,10 @@ from ..actors import (
 )
 from ..protocol import Event, ShutdownCompleted
 from ._commons import Commons
+from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._driver import Driver
+from ._errors import NoRoom
 from ._load import load_thread
 from ._on_demand import OnDemand
 from ._reader import Reader
@@ -43,40 +45,49 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
     """Return the behavior of one agent."""
 
     async def behave(mailbox: Mailbox[Envelope], *, task_status: trio.TaskStatus[None]) -> None:
+        crash: Exception | None = None
         try:
             await live(mailbox, task_status)
         except BaseException as error:
             if mailbox.myself.status.get() != "starting":
                 _tell_of_crash(commons, desk, error)
-            raise
+            crash = _alone(error)
+            if crash is None:
+                raise
+        if crash is not None:
+            raise crash
 
     async def live(mailbox: Mailbox[Envelope], task_status: trio.TaskStatus[None]) -> None:
-        async with trio.open_nursery() as home:
-            living = Living(commons, desk, home, mailbox)
-            try:
-                await living.begin()
-                task_status.started()
-                if desk.closing is None:  # else it was closed while it came up again
-                    await Reader(commons, desk, living).read(mailbox)
-                await living.end()
-            finally:
-                # Turns of the agent, and of those below it, may learn only now that they end.
-                desk.rising = living.comes_back
-                desk.life = None
+        try:
+            async with trio.open_nursery() as home:
+                living = Living(commons, desk, home, mailbox)
+                try:
+                    await living.begin()
+                    task_status.started()
+                    if desk.closing is None:  # else it was closed while it came up again
+                        await Reader(commons, desk, living).read(mailbox)
+                    await living.end()
+                finally:
+                    living.over = True
+        finally:
+            # Not before all is down: its turn, and those below, ask why they are cancelled.
+            desk.life = None
         await living.say_goodbye()
 
     return behave
 
 
+def _alone(error: BaseException) -> Exception | None:
+    """Return what went wrong if it is one thing, out of what the nurseries wrapped around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, Exception) else None
+
+
 def _tell_of_crash(commons: Commons, desk: Desk, error: BaseException) -> None:
     """Tell people why an incarnation ends: nobody is raised at when another begins."""
-    crash = error
-    while isinstance(crash, BaseExceptionGroup):
-        found = crash.split(Exception)[0]
-        if found is None:
-            return
-        crash = found.exceptions[0]
-    if isinstance(crash, Exception):
+    crash = find_crash(error)
+    if crash is not None:
         logger.error("%s crashed", desk.path, exc_info=error)
         commons.hub.warn(desk.thread_id, desk.path, f"{desk.path} crashed: {crash!r}")
 
@@ -116,7 +127,10 @@ class Living:
         self.thread: Thread | None = None
         self.workshop = Workshop(home, commons.settings)
         self.children: OnDemand[Supervisor] = OnDemand(home, self._open_children, "supervisor")
-        self._ending = False
+        self.over = False
+        """Whether nothing can be begun here any more."""
+        self.ended_by: str | None = None
+        """Who has asked for its end; then nothing that is queued is run."""
         self._driver: Driver | None = None
 
     @property
@@ -127,8 +141,10 @@ class Living:
     async def begin(self) -> None:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""
         if not self.desk.dormant:
-            await self.load()
-        self.desk.life, self.desk.rising = self, False
+            # A full house keeps nobody from being there: the first turn says who is in the way.
+            with suppress(NoRoom):
+                await self.load()
+        self.desk.life = self
         for child in tuple(self.desk.children.values()):
             # Who is being made is started by his maker; who is being closed stays down.
             if child.made and child.closing is None:
@@ -145,8 +161,8 @@ class Living:
 
         Cancellation: nobody may keep them yet.
         """
-        supervisor = None if self._ending else await self.children.get()
-        if supervisor is None or self._ending:
+        supervisor = None if self.over else await self.children.get()
+        if supervisor is None or self.over:
             self.children.ask()
             await trio.lowlevel.checkpoint()
             raise ActorTerminated(self.desk.path.text)
@@ -154,7 +170,7 @@ class Living:
 
     def stir(self) -> None:
         """Have the driver run what is queued. Not a checkpoint."""
-        if self._driver is None:
+        if self._driver is None and not self.over:
             self._driver = Driver(self.commons, self.desk, self)
             self.home.start_soon(self._drive, name=f"driver of {self.desk.path}")
 
@@ -201,9 +217,9 @@ class Living:
 
     async def end(self) -> None:
         """End the running turn, the children and the commands, in this order of being done."""
-        self._ending = True
+        self.over, self.ended_by = True, self.desk.closing or "shutdown"
         self.children.ask()
-        self.desk.interrupt(self.desk.closing or "shutdown")
+        self.desk.interrupt(self.ended_by)
         await self.desk.busy.wait_value(lambda busy: not busy)
         await self.children.close()
         await self.workshop.close()

@@ -9,7 +9,7 @@ import attrs
 import trio
 
 from ..actors import ActorRef, ReplyPort, Supervisor, WatchCell
-from ..core import Entry, Interrupted
+from ..core import Entry
 from ..protocol import (
     AgentPath,
     Item,
@@ -87,6 +87,10 @@ class Life(Protocol):
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
 
+    @property
+    def over(self) -> bool:
+        """Whether it ends, and nothing can be begun there any more."""
+
     async def keep_children(self) -> Supervisor:
         """Return who keeps its children, if they are not kept yet.
 
@@ -120,8 +124,6 @@ class Desk:
     """Its actor's address; None until that is started."""
     life: Life | None = None
     """Its running incarnation; None while there is none."""
-    rising: bool = False
-    """Whether its incarnation has ended so that another can begin."""
     in_hand: Work | None = None
     """What was taken from the queue and is not done yet."""
     run: TurnRun | None = None
@@ -150,8 +152,8 @@ class Desk:
     """Who has asked for its end."""
     box: dict[str, Mail] = attrs.field(factory=dict)
     """Mail that is not in its history yet, by id, oldest first."""
-    announced_letters: int = 0
-    """Letters on their way into the journal, and from there into the box."""
+    on_their_way: list[AgentPath] = attrs.field(factory=list)
+    """Senders of letters on their way into the journal, and from there into the box."""
     preparing: trio.CancelScope | None = None
     """What an interrupt cancels while a turn is being prepared."""
     shells: dict[trio.CancelScope, str | None] = attrs.field(factory=dict)
@@ -187,7 +189,7 @@ class Desk:
         """Whether the agent, if it ends now, does so only to be brought up again."""
         desk: Desk | None = self
         while desk is not None:
-            if desk.rising or (desk.life is not None and desk.life.comes_back):
+            if desk.life is not None and desk.life.comes_back:
                 return True
             desk = desk.parent
         return False
@@ -224,11 +226,6 @@ class Desk:
         self.in_hand = self.run = self.task_id = self.output_schema = self.ending = None
         self.busy.set(value=bool(self.queue))
 
-    def lift_fence(self) -> None:
-        """Let the agent and those below it go on. Not a checkpoint."""
-        for desk in self.subtree():
-            desk.fence = None
-
     def interrupt(self, by: str) -> None:
         """End the running turn, and have the waiting ones end before they begin.
 
@@ -236,7 +233,7 @@ class Desk:
         """
         self.withdrawn |= {work.turn_id: by for work in self.queue}
         if self.run is not None:
-            self.run.post(Interrupted(by))
+            self.run.interrupt(by)
         if self.preparing is not None:
             self.preparing.cancel(reason=f"interrupted by {by}")
         for scope in self.shells:

@@ -85,7 +85,7 @@ class Driver:
     async def _advance(self, work: Work) -> None:
         """Prepare the turn where an interrupt finds it; then run it, or say why not."""
         desk = self.desk
-        by = desk.withdrawn.get(work.turn_id)
+        by = desk.withdrawn.get(work.turn_id) or self.living.ended_by
         if by is not None:
             await self._drop(work, TaskInterrupted(by))
             return
@@ -215,8 +215,8 @@ class Driver:
         desk, done = self.desk, False
         try:
             await self._note_delivered(thread, work.turn_id)
-            if run is None or outcome_of(run.turn) in (BROKEN_OFF, TaskInterrupted("restart")):
-                await self._leave_open(work)
+            if run is None or not run.finished or _is_restart(run.turn):
+                await self._leave_open(work, run)
             done = True
         finally:
             if run is not None:
@@ -233,12 +233,21 @@ class Driver:
             with trio.move_on_after(SETTLING, shield=True):
                 await self.commons.books.note_delivered(self.desk, delivered, turn_id)
 
-    async def _leave_open(self, work: Work) -> None:
-        """Have a task whose agent crashed, or was brought down, be run again once."""
+    async def _leave_open(self, work: Work, run: TurnRun | None) -> None:
+        """Have a task whose agent crashed, or was brought down, be run again once.
+
+        An end that was not written did not happen. But nobody runs again what was interrupted.
+        """
         if work.task_id is None:
             return
-        if work.again:
-            await self._settle(work, CRASHED_TWICE)
+        ending = None if run is None else _stopped(run.turn, work.seconds)
+        by = self.desk.fence if run is None else run.interrupted_by or self.desk.fence
+        if ending is None and by is not None:
+            ending = TaskInterrupted(by)
+        if ending is None and work.again:
+            ending = CRASHED_TWICE
+        if ending is not None:
+            await self._settle(work, ending)
             return
         new_id = self.commons.services.new_id()
         submission = work.submission or work.turn_id
@@ -258,6 +267,17 @@ class Driver:
         if entries:
             turn_id = self.commons.services.new_id()
             self.desk.put(Work(turn_id=turn_id, entries=entries))
+
+
+def _stopped(turn: Turn, seconds: float | None) -> TaskOutcome | None:
+    """Return how a turn was to end that somebody stopped; None if it was to go on."""
+    if turn.phase not in (Phase.STOPPING, Phase.ABORTED) or _is_restart(turn):
+        return None
+    return outcome_of(attrs.evolve(turn, phase=Phase.ABORTED), seconds)
+
+
+def _is_restart(turn: Turn) -> bool:
+    return turn.over is None and turn.interrupted_by == "restart"
 
 
 def _reason(outcome: TaskOutcome) -> str:

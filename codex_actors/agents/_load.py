@@ -14,6 +14,7 @@ from .._version import __version__
 from ..core import Entry, Replayed, Surroundings
 from ..protocol import (
     DangerFullAccess,
+    EventLine,
     Item,
     Recorded,
     SessionConfigured,
@@ -22,6 +23,7 @@ from ..protocol import (
     ToolCall,
     ToolOutput,
     TurnAborted,
+    TurnCompleted,
     TurnContext,
     WarningRaised,
     developer_message,
@@ -64,6 +66,8 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
             thread.keep(delivery_line(torn))
             delivered.add(torn)
         _take_up(thread, replayed)
+        if replayed.unsettled_turn_id is None and thread.hub.status(thread.id).get() == "running":
+            _tell_again(thread, rollout)
         await commons.books.note_delivered(desk, sorted(delivered), "")
     desk.begun = True
     desk.tokens = thread.tokens
@@ -222,6 +226,14 @@ def _take_up(thread: Thread, replayed: Replayed) -> None:
         thread.told = _told(thread, replayed.told, replayed.items)
     if replayed.unsettled_turn_id is not None:
         _end_cut_off_turn(thread, replayed.items, replayed.unsettled_turn_id)
+
+
+def _tell_again(thread: Thread, rollout: Rollout) -> None:
+    """Tell how the last turn ended: its agent crashed when that was recorded and not yet told."""
+    said = [line.payload.msg for line in rollout.lines if isinstance(line.payload, EventLine)]
+    ends = [msg for msg in said if isinstance(msg, TurnCompleted | TurnAborted)]
+    if ends:
+        thread.repeat(ends[-1])
 
 
 def _told(thread: Thread, context: TurnContext, items: Sequence[Item]) -> Surroundings:

@@ -13,7 +13,7 @@ from typing import Final, final
 import attrs
 
 from ..core import Entry, MailArrived, decide_mail, letter_entry, notice_item
-from ..protocol import Letter, LetterId, PostedLetter, TaskRecord
+from ..protocol import AgentPath, Letter, LetterId, PostedLetter, TaskRecord
 from ..rollout import time_stamp
 from ._books import Books
 from ._desk import Desk, Mail, Work
@@ -44,15 +44,15 @@ class Post:
         """
         if not letter.text.strip():
             raise EmptyInput
-        if waiting(desk) >= LETTERS:
-            senders = [mail.sender for mail in desk.box.values() if isinstance(mail, PostedLetter)]
+        senders = waiting(desk)
+        if len(senders) >= LETTERS:
             raise LetterBoxFull(desk.path, LETTERS, tuple(map(str, senders)))
         posted = self._stamped(desk, letter)
-        desk.announced_letters += 1
+        desk.on_their_way.append(letter.sender)
         try:
             await self.books.journal.post(posted)
         finally:
-            desk.announced_letters -= 1
+            desk.on_their_way.remove(letter.sender)
             if self.books.journal.waits(posted.id):
                 self.deliver(desk, posted)
         return posted
@@ -73,6 +73,15 @@ class Post:
         if desk.fence is None and desk.closing is None and not desk.queue:
             desk.put(Work(turn_id=self.new_id(), wakes=True))
 
+    def go_on(self, desk: Desk, work: Work) -> None:
+        """Queue a turn of an agent that is told to go on, with all below it. Not a checkpoint."""
+        stopped = [below for below in desk.subtree() if below.fence is not None]
+        for below in stopped:
+            below.fence = None
+        desk.put(work)
+        for below in stopped:
+            self.after_turn(below)
+
     def after_turn(self, desk: Desk) -> None:
         """Wake an agent whose turn has ended, if mail came too late for it. Not a checkpoint."""
         if any(map(_triggers, desk.box.values())):
@@ -90,10 +99,10 @@ class Post:
         )
 
 
-def waiting(desk: Desk) -> int:
-    """How many letters wait for an agent, or are on their way."""
-    letters = sum(isinstance(mail, PostedLetter) for mail in desk.box.values())
-    return letters + desk.announced_letters
+def waiting(desk: Desk) -> list[AgentPath]:
+    """Who wrote the letters that wait for an agent, or are on their way."""
+    letters = [mail.sender for mail in desk.box.values() if isinstance(mail, PostedLetter)]
+    return letters + desk.on_their_way
 
 
 def mail_entries(mails: Iterable[Mail]) -> tuple[Entry, ...]:

@@ -63,6 +63,7 @@ class Reader:
             case RunUserShellCommand(command):
                 return self._run_command(name, command)
             case Interrupt(by):
+                self.desk.fence = by
                 self.desk.interrupt(by)
                 return Accepted(turn_id=self._turn_id)
             case Shutdown():
@@ -91,8 +92,7 @@ class Reader:
                 task_id=envelope.task_id,
                 seconds=envelope.seconds,
             )
-            self.desk.lift_fence()
-            self.desk.put(work)
+            self.commons.post.go_on(self.desk, work)
             return Accepted(turn_id=turn_id)
         if op.output_schema is not None and op.output_schema != self.desk.output_schema:
             return Refused(

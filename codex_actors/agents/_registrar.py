@@ -9,6 +9,7 @@ import trio
 from ..actors import ActorRef, Exit
 from ..protocol import TaskFailed, TaskInterrupted, TaskOutcome, TaskRecord
 from ._commons import Commons
+from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._spawn import remove_desk
 
@@ -41,21 +42,30 @@ def _more(exits: trio.MemoryReceiveChannel[ActorRef[Envelope]]) -> list[ActorRef
 def _dead(commons: Commons, ref: ActorRef[Envelope]) -> Desk | None:
     """Return whose end it is, if it is for good.
 
-    Who was killed without having been closed went down with its owner, and comes up with it.
+    Who was killed without having been closed went down with its owner, and comes up with it;
+    or with a sibling, and is one that is not restarted.
     """
     desk = commons.by_ref.get(ref.path)
     ending = ref.status.get()
     if desk is None or desk.ref != ref or not isinstance(ending, Exit):
         return None
-    went_along = ending.reason == "killed" and desk.closing is None and desk.parent is not None
+    went_along = ending.reason == "killed" and desk.closing is None and not _stays(desk.parent)
     return None if went_along else desk
+
+
+def _stays(owner: Desk | None) -> bool:
+    """Whether the owner has not been down meanwhile, and is not going down."""
+    if owner is None or owner.ref is None:
+        return True
+    return owner.life is not None and not owner.comes_back and owner.ref.status.get() == "running"
 
 
 async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
     for top in dead:
         ending = top.ref.status.get() if top.ref is not None else None
         # One that was closed while it waited to be restarted was closed.
-        crash = ending.crash if isinstance(ending, Exit) and top.closing is None else None
+        raised = ending.crash if isinstance(ending, Exit) and top.closing is None else None
+        crash = None if raised is None else find_crash(raised)
         family = list(top.subtree())
         for desk in family:
             remove_desk(commons, desk)

@@ -71,7 +71,10 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
-        self._finished = False
+        self.interrupted_by: str | None = None
+        """Who has asked for its end."""
+        self.finished = False
+        """Whether the turn's end is written and told."""
         self._asked = False
         """Whether a sampling was started just now."""
 
@@ -98,6 +101,11 @@ class TurnRun:
         self._inbox.append(what)
         if self._waiting:
             self._waiting.unpark()
+
+    def interrupt(self, by: str) -> None:
+        """Have the turn end. Not a checkpoint."""
+        self.interrupted_by = self.interrupted_by or by
+        self.post(core.Interrupted(by))
 
     async def run(
         self,
@@ -147,7 +155,7 @@ class TurnRun:
             await self._loop(workers, effects)
         finally:
             # A crash is no end: the agent's next incarnation says what became of the turn.
-            if not self._finished and trio.current_effective_deadline() == -math.inf:
+            if not self.finished and trio.current_effective_deadline() == -math.inf:
                 with trio.move_on_after(CLEAN_UP, shield=True):
                     self.post(core.Interrupted(self._stopped_by()))
                     await self._loop(workers, ())
@@ -157,7 +165,7 @@ class TurnRun:
             self._carry_out_all(effects, workers)
             if self.turn.is_over:
                 await self._finish()
-                self._finished = True
+                self.finished = True
                 return
             if self._asked:
                 # The request goes out first; what is written while it is on its way costs less.

@@ -62,19 +62,18 @@ async def open_agents(
         clerk = await stack.enter_async_context(open_clerk())
         recorder = services.recorder
         if recorder is None:
-            recorder = await stack.enter_async_context(
-                open_recorder(home, clerk=clerk, now=services.now)
-            )
+            opening = open_recorder(home, clerk=clerk, now=services.now)
+            recorder = await stack.enter_async_context(opening)
         broadcast = await stack.enter_async_context(open_broadcast[Event]())
         news, to_bring = trio.open_memory_channel[TaskRecord](math.inf)
         exits, to_bury = trio.open_memory_channel[ActorRef[Envelope]](math.inf)
         hub = Hub(broadcast, news)
         books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
         commons = make_commons(settings, services, recorder, books, exits)
-        stack.callback(_let_go, commons)
         office = await stack.enter_async_context(open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
         office.start_soon(bring_news, commons, to_bring, name="news of tasks")
+        stack.callback(_say_gone, commons)
         supervisor = await stack.enter_async_context(open_supervisor("", exits=exits))
         try:
             yield AgentTree(commons=commons, supervisor=supervisor, broadcast=broadcast)
@@ -82,8 +81,8 @@ async def open_agents(
             commons.closing = True
 
 
-def _let_go(commons: Commons) -> None:
-    """Nobody waits any longer for the end of an agent that went with the tree."""
+def _say_gone(commons: Commons) -> None:
+    """Wake whoever waits for the end of an agent that ended with its tree."""
     for desk in commons.desks.values():
         desk.gone.set()
 

@@ -181,8 +181,11 @@ async def _start(commons: Commons, owner: Desk, desk: Desk) -> None:
 async def _life_of(owner: Desk) -> Life:
     """Wait until the owner runs: it may be on its way up again after a crash."""
     assert owner.ref is not None, "an agent that has no actor cannot spawn"
-    await owner.ref.status.wait_value(lambda status: status not in ("starting", "restarting"))
-    if owner.life is None:
+    status = await owner.ref.status.wait_value(lambda now: now not in ("starting", "restarting"))
+    if status == "running" and owner.life is not None and owner.comes_back:
+        await owner.ref.status.wait_value(lambda now: now != "running")
+        return await _life_of(owner)
+    if owner.life is None or owner.life.over:
         raise ActorTerminated(owner.path.text)
     return owner.life
 

@@ -97,10 +97,8 @@ class Task:
         new_id = self._commons.services.new_id
         entries = await prepare_input((TextInput(record.text),), new_id=new_id)
         if not self.queued:
-            self._desk.lift_fence()
-            self._desk.put(
-                Work(turn_id=new_id(), entries=entries, task_id=self.id, submission=self.id)
-            )
+            work = Work(turn_id=new_id(), entries=entries, task_id=self.id, submission=self.id)
+            self._commons.post.go_on(self._desk, work)
 
     async def drop(self) -> None:
         """Settle a task as interrupted that an earlier process left unfinished.

@@ -167,6 +167,11 @@ class Thread:
                 self.keep(EventLine(event))
             self._unannounced.append(event)
 
+    def repeat(self, msg: EventMsg) -> None:
+        """Queue an event that the rollout has already. Not a checkpoint."""
+        self._unflushed = True
+        self._unannounced.append(msg)
+
     def _count(self, info: TokenUsageInfo, limits: RateLimits | None) -> None:
         used = info.total_token_usage.total_tokens - self.tokens.total_token_usage.total_tokens
         self.account.charge(max(used, 0))

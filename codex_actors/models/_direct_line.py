@@ -116,7 +116,7 @@ class _Wire:
                 raise h11.RemoteProtocolError("Server disconnected without sending a response.")
             self.http.receive_data(bytes(data))
             return
-        raise LineSilent
+        raise LineSilent(f"nothing came for {self.idle_timeout:g} seconds")
 
 
 @final

@@ -51,7 +51,8 @@ class LibraryLine:
         self._http = http
         self._transport = transport
         self._url = url
-        self._timeout = timeout
+        self._parsed: httpx.URL | None = None
+        self._extensions = {"timeout": timeout.as_dict()}
 
     async def send(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> LibraryReply:
         """See `Line.send`."""
@@ -68,16 +69,18 @@ class LibraryLine:
         await self._transport.aclose()
 
     def _request(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> httpx.Request:
+        if self._parsed is None:
+            self._parsed = self._http.URL(self._url)
         content: bytes | _Pieces | None = None
         if body is not None:
             headers = {**headers, "content-length": str(sum(map(len, body)))}
             content = body[0] if len(body) == 1 else _Pieces(body)
         request: httpx.Request = self._http.Request(
             "POST" if body is not None else "GET",
-            self._url,
+            self._parsed,
             headers={"connection": "keep-alive", **headers},
             content=content,
-            extensions={"timeout": self._timeout.as_dict()},
+            extensions=dict(self._extensions),
         )
         return request
 

@@ -1,8 +1,8 @@
 """The HTTP door: one server, as the rest of the package asks it for things.
 
-Clients are sharded, because the cost of a connection pool grows with the square of its open
-connections: 4,000 streams open in 14 s on one httpx client and in 6 s on forty. All share one
-SSL context, which costs 20 ms to make.
+Lines are sharded, because the cost of a library's connection pool grows with the square of its
+open connections: 4,000 streams open in 14 s on one httpx client and in 6 s on forty. All share
+one SSL context, which costs 20 ms to make.
 """
 
 from __future__ import annotations

@@ -187,9 +187,10 @@ class _ClerksThread:
         self._works.put(lambda: results.append(work()))
         with trio.CancelScope(shield=not abandon):
             self._hangs = True
-            await trio.lowlevel.wait_readable(self._bell)
+            while not results:  # it may ring first for what was abandoned
+                await trio.lowlevel.wait_readable(self._bell)
+                os.read(self._bell, 1)
             self._hangs = False
-        os.read(self._bell, 1)
         return results[0]
 
     async def aclose(self) -> None:

@@ -29,6 +29,6 @@ class RecorderStatistics:
     """Threads that it knows."""
     open_files: int
     batches: int
-    """Writes so far, each of everything that waited then: one hop to a thread each."""
+    """Batches of its clerk so far, each of everything that waited then: one trip to a thread."""
     waiting: int
     """Lines that are not written yet."""

@@ -79,6 +79,22 @@ async def test_a_crash_is_told_before_the_agent_starts_again(
     assert [("/root/worker", "/root/worker crashed: RuntimeError('the tracker is down')")] == told
 
 
+async def test_tasks_of_an_agent_that_is_beyond_help_fail_with_what_it_crashed_of(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    services = AgentServices(model=remember(), toolbox=breaking({"work": ["boom"] * 9}))
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        root = await tree.spawn()
+        worker = await root.spawn(AgentSpec(name="worker", instructions="work"))
+        tasks = [await worker.assign("go") for _ in range(3)]
+        *_, last = await tree.wait_all(tasks)
+
+        assert last.outcome == TaskFailed(
+            "the agent crashed: RuntimeError('boom')", "internal_server_error"
+        )
+        assert () == root.children
+
+
 async def test_tasks_below_an_agent_that_crashed_are_run_again(
     tmp_path: Path, schedule: int, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -145,6 +145,23 @@ async def test_in_a_hurry_a_batch_is_left_to_itself(
     assert "a is done" not in log
 
 
+async def test_what_was_left_to_itself_is_not_taken_for_what_came_after() -> None:
+    async with open_clerk() as clerk:
+        a, b, log = two_writers(clerk)
+        a.waiting = True
+        clerk.hurry()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(clerk.commit)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        b.waiting = True
+        a.gate.set()
+        b.gate.set()
+        await clerk.commit()
+
+    assert ["a works", "b works", "b is done"] == log
+
+
 async def test_a_crash_in_the_thread_comes_out_where_it_was_asked_for() -> None:
     async with open_clerk() as clerk:
         a, b, log = two_writers(clerk)

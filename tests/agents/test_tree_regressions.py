@@ -1,0 +1,146 @@
+"""What went wrong with trees once, found by tests/agents/test_tree_stateful.py."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio._core._run
+import trio.testing
+
+from codex_actors.actors import ActorTerminated
+from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
+from codex_actors.models import ModelClient, ScriptedModel
+from codex_actors.protocol import Capacity, TaskCompleted, TaskFailed, TaskInterrupted
+from tests.agents.support import open_tree, settings, toolbox
+
+SLOW = [{"call": "slow"}]
+
+
+class Clock:
+    """A clock whose sight makes some agents crash."""
+
+    def __init__(self) -> None:
+        self.cursed: dict[str, int] = {}
+
+    def now(self) -> float:
+        name = trio.lowlevel.current_task().name
+        if name in self.cursed:
+            self.cursed[name] -= 1
+            if self.cursed[name] < 0:
+                del self.cursed[name]
+                raise RuntimeError(f"{name} crashes")
+        return 1_700_000_000 + trio.current_time()
+
+    def curse(self, path: str, looks: int = 0) -> None:
+        """Have the agent crash when it looks at the clock after so many times."""
+        self.cursed[f"driver of {path}"] = looks
+
+
+@asynccontextmanager
+async def open_cursed_tree(
+    home: Path, model: ModelClient, clock: Clock, **changes: Any
+) -> AsyncGenerator[AgentTree, None]:
+    services = AgentServices(model=model, toolbox=toolbox, now=clock.now)
+    async with open_agents(settings(home, **changes), services=services) as tree:
+        yield tree
+
+
+@pytest.fixture(params=range(8))
+def order(request: pytest.FixtureRequest, schedule: int) -> int:
+    """Run the test under several orders of task switches."""
+    trio._core._run._r.seed(request.param)
+    number: int = request.param
+    return number
+
+
+async def test_spawn_in_a_full_house(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """An agent that is made needs no room yet; its first turn does, and says who has it."""
+    model = ScriptedModel(SLOW)
+    async with open_tree(tmp_path, model, capacity=Capacity(loaded=1)) as tree:
+        root = await tree.spawn()
+        await root.assign("work")
+        await trio.sleep(1)
+        child = await root.spawn(AgentSpec(name="child"))
+        record = await (await child.assign("work too")).wait()
+
+        assert isinstance(record.outcome, TaskFailed)
+        assert "1 are loaded and busy, /root;" in record.outcome.message
+
+
+async def test_crash_of_an_owner(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int
+) -> None:
+    """A child that goes down with its owner takes up its task when it comes up again."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW, [{"say": "ok"}]), clock) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        task = await child.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        record = await task.wait()
+
+        assert record.outcome == TaskCompleted("ok")
+
+
+async def test_spawn_while_the_owner_crashes(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int
+) -> None:
+    """Whoever asked is told in the words of the page, or has the child."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        await root.spawn(AgentSpec(name="first"))
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        for steps in range(12):
+            with suppress(ActorTerminated):
+                await root.spawn(AgentSpec(name=f"later-{steps}"))
+        await trio.sleep(60)
+        children = {child.path.text: child.status.get() for child in root.children}
+
+        assert len(children) == len(tree.snapshot()) - 1
+        assert "shutdown" not in children.values()
+
+
+@pytest.mark.parametrize("looks", range(8))
+async def test_crash_at_the_end_of_a_turn(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, looks: int
+) -> None:
+    """Nobody was told of that end, so the turn is run again."""
+    clock = Clock()
+    model = ScriptedModel([{"sleep": 10}, {"say": "ok"}], [{"say": "ok"}])
+    async with open_cursed_tree(tmp_path, model, clock) as tree:
+        task = await (await tree.spawn()).assign("work")
+        await trio.sleep(1)
+        clock.curse("/root", looks)
+        with trio.move_on_after(60):
+            await task.wait()
+
+        assert task.record.get().outcome == TaskCompleted("ok")
+
+
+@pytest.mark.parametrize("looks", range(3))
+async def test_crash_in_an_interrupt(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, looks: int
+) -> None:
+    """What somebody has interrupted is not run again."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        task = await root.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root", looks)
+        await root.interrupt("me")
+        await trio.sleep(10)
+
+        assert task.record.get().outcome == TaskInterrupted("me")
