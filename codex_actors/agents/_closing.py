@@ -8,7 +8,9 @@ from ._deadlines import within
 from ._desk import Desk
 
 
-async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -> CloseReport:
+async def close_agent(
+    commons: Commons, top: Desk, roots: Supervisor | None, by: str
+) -> CloseReport:
     """End an agent and all below it, and return how that went.
 
     Raises:
@@ -32,7 +34,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     return report
 
 
-async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
+async def _stop(commons: Commons, top: Desk, roots: Supervisor | None) -> CloseReport:
     ref, owner = top.ref, top.parent
     assert ref is not None, "an agent that never began cannot be closed"
     supervisor: Supervisor | None = roots

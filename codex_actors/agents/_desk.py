@@ -132,6 +132,10 @@ class Desk:
     """What the running turn's last message must satisfy."""
     task_id: TaskId | None = None
     """The task that the running turn works on."""
+    last_task: TaskId | None = None
+    """The task that it was given last."""
+    arrivals: WatchCell[int] = attrs.field(factory=lambda: WatchCell(0))
+    """How often something came for the running turn: mail, or what a user says."""
     busy: WatchCell[bool] = attrs.field(factory=lambda: WatchCell(value=False))
     """Whether a turn runs or waits to be run."""
     begun: bool = False
@@ -178,6 +182,13 @@ class Desk:
             desk = waiting.pop()
             yield desk
             waiting.extend(reversed(desk.children.values()))
+
+    def is_above(self, other: Desk) -> bool:
+        """Whether it owns the other agent, or one that does."""
+        desk = other.parent
+        while desk is not None and desk is not self:
+            desk = desk.parent
+        return desk is self
 
     @property
     def root(self) -> Desk:

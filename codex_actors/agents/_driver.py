@@ -27,7 +27,6 @@ from ._desk import Desk, Work
 from ._errors import NoRoom
 from ._guides import knows_guides, look_up_guides
 from ._overrides import apply_overrides
-from ._post import mail_entries
 from ._runner import DEADLINE, TurnRun
 from ._setup import set_up_turn
 from ._slots import Slot
@@ -176,7 +175,7 @@ class Driver:
         desk.account.begin_turn(began_at)
         run: TurnRun | None = None
         try:
-            mail = mail_entries(desk.box.values())
+            mail = self.commons.post.entries(desk)
             turn, setup = set_up_turn(work, mail, thread, self.living.workshop.sessions, slot)
             run = desk.run = TurnRun(turn, thread, setup)
             await run.run(

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import trio
 
-from ..actors import ActorTerminated, CloseReport, Exit, Supervisor, Watch
+from ..actors import CloseReport, Supervisor, Watch
 from ..protocol import (
     Accepted,
     AgentPath,
@@ -21,7 +21,6 @@ from ..protocol import (
     Settings,
     Spent,
     Steer,
-    TaskFailed,
     TaskRecord,
     TextInput,
     ThreadId,
@@ -30,6 +29,7 @@ from ..protocol import (
     UserTurn,
 )
 from ._asking import ask, prepare
+from ._assigning import assign_task, check_alive
 from ._closing import close_agent
 from ._commons import Commons
 from ._deadlines import within
@@ -163,20 +163,12 @@ class AgentHandle:
         items = (TextInput(work),) if isinstance(work, str) else work
         op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
         with self._within_sending("a task"):
-            await self._check_alive()
+            await check_alive(self._desk)
             entries = await prepare(self._commons, op)
             sender = None if reply_to is None else reply_to._desk
-            feed = await self._commons.books.assign(
-                self._desk,
-                items,
-                assigned_by=None if sender is None else sender.path,
-                reply_to=None if sender is None else sender.thread_id,
+            feed = await assign_task(
+                self._commons, self._desk, op, entries, giver=sender, seconds=seconds
             )
-            try:
-                await ask(self._commons, self._desk, op, entries, feed.task_id, seconds)
-            except ActorTerminated:
-                await self._commons.books.settle(feed.task_id, TaskFailed("the agent has ended"))
-                raise
         return Task(feed, self._desk, self._commons)
 
     async def send(self, letter: Letter | str) -> PostedLetter:
@@ -197,7 +189,7 @@ class AgentHandle:
         """
         letter = Letter(text=letter) if isinstance(letter, str) else letter
         with self._within_sending("a letter"):
-            await self._check_alive()
+            await check_alive(self._desk)
             return await self._commons.post.send(self._desk, letter)
 
     async def submit(self, op: Op) -> Accepted:
@@ -298,9 +290,3 @@ class AgentHandle:
     def _within_sending(self, what: str) -> Any:
         seconds = self._commons.settings.deadlines.send
         return within(seconds, f"{what} for {self.path}", lambda: "it may have been sent")
-
-    async def _check_alive(self) -> None:
-        ref = self._desk.ref
-        if self._desk.closing or ref is None or isinstance(ref.status.get(), Exit):
-            await trio.lowlevel.checkpoint()
-            raise ActorTerminated(self.path.text)

@@ -28,7 +28,12 @@ async def bring_news(commons: Commons, settled: trio.MemoryReceiveChannel[TaskRe
     """Tell the agents that gave tasks how these have ended."""
     async for record in settled:
         receiver = None if record.reply_to is None else commons.desks.get(record.reply_to)
-        if receiver is not None:
+        if receiver is None:
+            continue
+        if record.outcome == TaskInterrupted(receiver.path.text):
+            # It was the one who did it, and waits for no answer.
+            await commons.books.note_delivered(receiver, [record.id], "")
+        else:
             commons.post.deliver(receiver, record)
 
 
@@ -77,7 +82,8 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         await commons.books.settle_agents(ids, _outcome(top, crash))
         # The root's end is the tree's: what was below it is there again when it is resumed.
         if top.parent is not None and top.root.closing is None:
-            await commons.books.leave(ids, "closed" if crash is None else "crashed")
+            await commons.books.leave(ids[:1], "closed" if crash is None else "crashed")
+            await commons.books.leave(ids[1:], "along")
         for desk in reversed(family):
             desk.queue.clear()
             desk.rest()  # whoever waits until it is idle waits no longer

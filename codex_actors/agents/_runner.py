@@ -92,6 +92,12 @@ class TurnRun:
                 entries += what.entries
         return entries
 
+    @property
+    def has_input(self) -> bool:
+        """Whether a user has said something that the model has not heard yet."""
+        waiting = [entry for what in self._inbox for entry in _entries(what)]
+        return any(entry.mail is None for entry in (*waiting, *self.turn.pending))
+
     def waiting(self) -> AbstractAsyncContextManager[None]:
         """Do not count as running while one of the turn's tools waits for somebody else."""
         return self._setup.slot.waiting()
@@ -338,3 +344,7 @@ class TurnRun:
             completed_at=int(now),
             duration_ms=int((now - self._began_at) * 1000),
         )
+
+
+def _entries(what: TurnInput | EventMsg) -> tuple[Entry, ...]:
+    return what.entries if isinstance(what, core.Steered) else ()

@@ -40,7 +40,7 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     try:
         desk.inherited = await _inherited(commons, owner, spec)
         await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
-        await _start(commons, owner, desk)
+        await start_child(commons, owner, desk)
         desk.made = True
     finally:
         if not desk.made:
@@ -113,7 +113,7 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     path = owner.path.child(spec.name or _free_name(owner))
     if path.name in owner.children:
         raise NameInUse(path)
-    _check_room(owner)
+    check_room(owner)
     plain = spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
     settings = (
         owner.settings
@@ -139,7 +139,12 @@ def _free_name(owner: Desk) -> str:
     return name
 
 
-def _check_room(owner: Desk) -> None:
+def check_room(owner: Desk) -> None:
+    """Refuse another child if a limit forbids it. Not a checkpoint.
+
+    Raises:
+        SpawnRefused: if one does.
+    """
     limit = owner.account.limits.children
     if limit is not None and len(owner.children) >= limit:
         raise TooManyChildren(owner.path, limit, _paths(list(owner.children.values())))
@@ -170,7 +175,14 @@ async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[It
     return core.fork_items(core.replay(rollout.lines).items, spec.fork)
 
 
-async def _start(commons: Commons, owner: Desk, desk: Desk) -> None:
+async def start_child(commons: Commons, owner: Desk, desk: Desk) -> None:
+    """Start the actor of an agent that has its desk, where its owner keeps its children.
+
+    Raises:
+        ActorTerminated: if the owner has ended, or ends.
+
+    Cancellation: there is no such actor.
+    """
     life = await _life_of(owner)
     try:
         await start_actor(commons, desk, await life.keep_children())

@@ -25,6 +25,8 @@ class AgentSpec:
     name: str | None = None
     """Letters, digits, ``-`` and ``_``; the last part of the agent's path. The root is always
     ``root``; for others, None takes ``agent_1``, ``agent_2`` and so on."""
+    nickname: str | None = None
+    """What people call it; it need not be unique."""
     instructions: str | None = None
     """What this agent is for; the model reads it as the developer's word."""
     role: Role | None = None

@@ -40,6 +40,19 @@ async def waiting_for(
         WaitRing: if that would be for ever.
     """
     targets = tuple(task.record.get().thread_id for task in tasks if not _is_settled(task))
+    async with waiting_for_agents(commons, desk, targets, every=every):
+        yield
+
+
+@asynccontextmanager
+async def waiting_for_agents(
+    commons: Commons, desk: Desk, targets: tuple[ThreadId, ...], *, every: bool
+) -> AsyncGenerator[None, None]:
+    """Note that an agent waits for others to be done, and let others run meanwhile.
+
+    Raises:
+        WaitRing: if that would be for ever.
+    """
     _check_ring(commons, desk, targets, every=every)
     key = object()
     desk.waits_for[key] = targets
