@@ -15,7 +15,7 @@ from ._collab_roles import find_role
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
-from ._errors import CollaborationRefused, TooBusy, TooDeep
+from ._errors import CollaborationRefused, TooBusy, TooDeep, UnknownEffort
 from ._nicknames import path_name, pick_nickname
 from ._spawn import UNDOING, spawn_child
 from ._spec import AgentSpec, Fork
@@ -113,6 +113,7 @@ class Hiring:
                 f"service tier {tier!r} cannot be chosen for one agent; leave it out, and the agent"
                 " has yours"
             )
+        self._check_effort(owner, wish)
         settled = role is not None and (role.model is not None or role.effort is not None)
         spoken = role is not None and role.instructions is not None
         nickname = self.nickname(owner, role)
@@ -127,6 +128,13 @@ class Hiring:
                 effort=wish.effort or (None if settled else collaboration.effort),
             ),
         )
+
+    def _check_effort(self, owner: Desk, wish: Wish) -> None:
+        """Refuse an effort that no model knows; what this one knows may not be known itself."""
+        settings = self.commons.settings
+        known = list(dict.fromkeys(e for m in settings.models.values() for e in m.efforts))
+        if wish.effort is not None and known and wish.effort not in known:
+            raise UnknownEffort(wish.effort, wish.model or owner.settings.model.slug, known)
 
     async def _instruct(self, desk: Desk, instruct: Callable[[Desk], Awaitable[object]]) -> None:
         instructed = False

@@ -45,10 +45,10 @@ _Target = Annotated[str, "Path of the agent, or its end as seen from you; or its
 @final
 @attrs.frozen(kw_only=True)
 class _Spawn:
-    message: Annotated[str, _SEALED, "What the agent is to do: all that it must know."]
     task_name: Annotated[
         str, "Last part of its path: small letters, digits and underscores, like `check_tests`."
     ]
+    message: Annotated[str, _SEALED, "What the agent is to do: all that it must know."]
     agent_type: str | None = None
     model: Annotated[str | None, "A model other than yours; leave it out as a rule."] = None
     reasoning_effort: Annotated[str | None, "A reasoning effort other than yours."] = None
@@ -250,7 +250,7 @@ async def _wait(team: Team, args: _Wait, call: ToolCall, context: ToolContext) -
         came = _what_came(caller)
         if came is None:
             with trio.move_on_after(milliseconds / 1000):
-                came = await _await_arrival(team, caller)
+                came = await _await_arrival(team, caller, call)
         else:
             await trio.lowlevel.checkpoint()
         shown.end({}, (), needs_receiver=False)
@@ -272,9 +272,11 @@ def _what_came(caller: Desk) -> str | None:
     return "Wait completed." if any(name not in read for name in caller.box) else None
 
 
-async def _await_arrival(team: Team, caller: Desk) -> str:
+async def _await_arrival(team: Team, caller: Desk, call: ToolCall) -> str:
     others = team.at_work(caller)
-    if not others:
+    # A call of the same response may be making one just now.
+    open_calls = () if caller.run is None else caller.run.turn.calls.open
+    if not others and all(other.call.call_id == call.call_id for other in open_calls):
         raise CollaborationRefused(
             "no other agent is at work, so nothing would come; give one a task first, or go on"
         )

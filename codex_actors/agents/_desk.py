@@ -9,7 +9,7 @@ import attrs
 import trio
 
 from ..actors import ActorRef, ReplyPort, Supervisor, WatchCell
-from ..core import Entry
+from ..core import Entry, Surroundings
 from ..protocol import (
     AgentPath,
     Item,
@@ -144,6 +144,8 @@ class Desk:
     """Its rollout's path, if an earlier process began it."""
     inherited: tuple[Item, ...] = ()
     """What it begins with of its owner's conversation."""
+    inherited_told: Surroundings | None = None
+    """What that says of its surroundings; None: nothing."""
     made: bool = True
     """False while it is being spawned: then nobody else starts it."""
     dormant: bool = False

@@ -114,6 +114,7 @@ def _torn_delivery(
 def _inherit(thread: Thread, desk: Desk) -> None:
     """Begin with what the owner's conversation gives along. Nobody is told: it is old."""
     inherited, desk.inherited = desk.inherited, ()
+    thread.told, desk.inherited_told = desk.inherited_told, None
     for item in inherited:
         thread.keep(Recorded(item, thread.history.append(item)))
 

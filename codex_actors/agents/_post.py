@@ -101,7 +101,8 @@ class Post:
 
     def wake(self, desk: Desk) -> None:
         """Have an agent read its mail, unless it was interrupted or ends. Not a checkpoint."""
-        if desk.fence is None and desk.closing is None and not desk.queue:
+        free = desk.fence is None and desk.closing is None and not desk.queue
+        if free and desk.spec.wakes:
             desk.put(Work(turn_id=self.new_id(), wakes=True))
 
     def go_on(self, desk: Desk, work: Work) -> None:

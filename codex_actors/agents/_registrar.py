@@ -8,6 +8,7 @@ import trio
 
 from ..actors import ActorRef, Exit
 from ..protocol import TaskFailed, TaskInterrupted, TaskOutcome, TaskRecord
+from ..rollout import CloseReason
 from ._commons import Commons
 from ._crashes import find_crash
 from ._desk import Desk, Envelope
@@ -82,13 +83,20 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         await commons.books.settle_agents(ids, _outcome(top, crash))
         # The root's end is the tree's: what was below it is there again when it is resumed.
         if top.parent is not None and top.root.closing is None:
-            await commons.books.leave(ids[:1], "closed" if crash is None else "crashed")
+            await commons.books.leave(ids[:1], _reason(top, crash))
             await commons.books.leave(ids[1:], "along")
         for desk in reversed(family):
             desk.queue.clear()
             desk.rest()  # whoever waits until it is idle waits no longer
             commons.hub.end(desk.thread_id)
             desk.gone.set()
+
+
+def _reason(desk: Desk, crash: Exception | None) -> CloseReason:
+    if crash is not None:
+        return "crashed"
+    along = desk.parent is not None and desk.parent.closing is not None
+    return "along" if along else "closed"
 
 
 def _outcome(desk: Desk, crash: Exception | None) -> TaskOutcome:

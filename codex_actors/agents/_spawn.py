@@ -9,7 +9,7 @@ import trio
 
 from .. import core
 from ..actors import ActorTerminated, SupervisorClosing
-from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
+from ..protocol import AgentPath, Limits, Settings, ThreadId
 from ..rollout import time_stamp
 from ._accounts import Account
 from ._agent import start_actor
@@ -38,7 +38,7 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     """
     desk = _reserve(commons, owner, spec)
     try:
-        desk.inherited = await _inherited(commons, owner, spec)
+        await _inherit(commons, owner, desk)
         await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
         await start_child(commons, owner, desk)
         desk.made = True
@@ -162,17 +162,25 @@ def _paths(desks: list[Desk]) -> tuple[str, ...]:
     return tuple(desk.path.text for desk in desks)
 
 
-async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[Item, ...]:
-    """Return what a fork begins with of its owner's conversation."""
-    if spec.fork == "none":
-        await trio.lowlevel.checkpoint()
-        return ()
+async def _inherit(commons: Commons, owner: Desk, desk: Desk) -> None:
+    """Give a fork what it begins with of its owner's conversation."""
+    fork = desk.spec.fork
     thread = None if owner.life is None else owner.life.thread
-    if thread is not None:
+    if fork == "none":
         await trio.lowlevel.checkpoint()
-        return core.fork_items(thread.history.items, spec.fork)
-    rollout = await commons.recorder.read(owner.thread_id)
-    return core.fork_items(core.replay(rollout.lines).items, spec.fork)
+    elif thread is None:
+        rollout = await commons.recorder.read(owner.thread_id)
+        desk.inherited = core.fork_items(core.replay(rollout.lines).items, fork)
+    else:
+        await trio.lowlevel.checkpoint()
+        own = () if thread.told is None or thread.told.team is None else (thread.told.team,)
+        items = thread.history.items
+        whole = core.fork_items(items, fork) == core.fork_items(items, "all")
+        told = thread.told if whole else None
+        desk.inherited = core.fork_items(items, fork, context=told is not None, without=own)
+        if told is not None:
+            # Who is below it, and how it works with others, it is told anew.
+            desk.inherited_told = attrs.evolve(told, agents=(), team=None, mode=None)
 
 
 async def start_child(commons: Commons, owner: Desk, desk: Desk) -> None:

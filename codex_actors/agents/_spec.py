@@ -34,6 +34,8 @@ class AgentSpec:
     overrides: Overrides = Overrides()
     fork: Fork = "none"
     """What a child begins with of its owner's conversation."""
+    wakes: bool = True
+    """Whether mail may start a turn of it while it rests. If not, it reads it in the next one."""
     limits: Limits = Limits()
     """What it may use, with all below it. What its owners may use bounds it as well."""
     tools: tuple[Tool, ...] = ()
