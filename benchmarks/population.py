@@ -25,7 +25,6 @@ from codex_actors.models import ScriptedModel
 from codex_actors.protocol import (
     DangerFullAccess,
     Deadlines,
-    Limits,
     ModelInfo,
     Provider,
     TaskCompleted,
@@ -92,15 +91,21 @@ async def _share(work: Callable[..., object], count: int) -> None:
 
 async def spawn(shape: str, count: int) -> dict[str, float]:
     """Make agents that do nothing."""
-    async with _open_tree() as (_, root):
-        watch = _Stopwatch()
-        await SHAPES[shape](root, count, turn=False)
-        return {"spawns": count / watch.seconds, "spawn_cpu": watch.cpu / count}
+    with _home() as home:
+        async with _open_tree(home) as (_, root):
+            watch = _Stopwatch()
+            await SHAPES[shape](root, count, turn=False)
+            return {"spawns": count / watch.seconds, "spawn_cpu": watch.cpu / count}
 
 
 async def live(shape: str, count: int) -> dict[str, float]:
     """Make agents that do one turn each; let them all run; interrupt them; close them."""
-    async with _open_tree() as (agents, root):
+    with _home() as home:
+        return await _live(home, shape, count)
+
+
+async def _live(home: str, shape: str, count: int) -> dict[str, float]:
+    async with _open_tree(home) as (agents, root):
         idle, open_files = _resident(), _descriptors()
         watch = _Stopwatch()
         await SHAPES[shape](root, count, turn=True)
@@ -119,36 +124,39 @@ async def live(shape: str, count: int) -> dict[str, float]:
 
 async def hold(shape: str, count: int) -> dict[str, float]:
     """Make agents that do one turn each, and see what Python has allocated for them."""
-    async with _open_tree() as (_, root):
-        tracemalloc.start()
-        await SHAPES[shape](root, count, turn=True)
-        gc.collect()
-        traced, _peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return {"traced": traced / count}
+    with _home() as home:
+        async with _open_tree(home) as (_, root):
+            tracemalloc.start()
+            await SHAPES[shape](root, count, turn=True)
+            gc.collect()
+            traced, _peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            return {"traced": traced / count}
+
+
+def _home() -> tempfile.TemporaryDirectory[str]:
+    """A home for a tree. To take it away is nothing that the tree does."""
+    return tempfile.TemporaryDirectory(prefix="bench-")
 
 
 @asynccontextmanager
-async def _open_tree() -> AsyncGenerator[tuple[AgentTree, AgentHandle], None]:
+async def _open_tree(home: str) -> AsyncGenerator[tuple[AgentTree, AgentHandle], None]:
     """Open a tree whose root has finished a turn, with its rollouts on disk."""
-    # Nothing here is slow by itself, but the machine may be.
-    patient = Deadlines(spawn=600, send=600, interrupt=600, close=600)
     tools = Toolbox([])
-    with tempfile.TemporaryDirectory(prefix="bench-") as home:
-        settings = Settings(
-            model=ModelInfo(slug="bench"),
-            provider=Provider(id="bench"),
-            cwd=home,
-            home=home,
-            sandbox_policy=DangerFullAccess(),
-            deadlines=patient,
-            limits=Limits(),
-        )
-        async with open_agents(settings, model=MODEL, toolbox=lambda _: tools) as agents:
-            root = await agents.spawn()
-            await (await root.assign("Are the tests well?")).wait()
-            gc.collect()
-            yield agents, root
+    settings = Settings(
+        model=ModelInfo(slug="bench"),
+        provider=Provider(id="bench"),
+        cwd=home,
+        home=home,
+        sandbox_policy=DangerFullAccess(),
+        # A machine that does other things may be slow, and is to be measured all the same.
+        deadlines=Deadlines(spawn=600, send=600, interrupt=600, close=600),
+    )
+    async with open_agents(settings, model=MODEL, toolbox=lambda _: tools) as agents:
+        root = await agents.spawn()
+        await (await root.assign("Are the tests well?")).wait()
+        gc.collect()
+        yield agents, root
 
 
 async def _keep_busy(root: AgentHandle) -> list[Task]:

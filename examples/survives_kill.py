@@ -21,7 +21,7 @@ import trio
 import codex_actors
 from codex_actors.agents import AgentSpec, AgentTree
 from codex_actors.models import ScriptView
-from codex_actors.protocol import Completed, Errored, Settings, ToolCall, ToolOutput
+from codex_actors.protocol import Settings, ToolCall, ToolOutput
 from codex_actors.tools import Tool, Toolbox, ToolContext, answer
 
 PILOT = (
@@ -115,14 +115,12 @@ async def go_on(settings: Settings, thread: str, *, real: bool) -> None:
         settings, model=None if real else SCRIPT, toolbox=harbour.tools
     ) as tree:
         await tree.spawn(AgentSpec(resume=thread, unfinished="restart"))
-        pilot = tree.agent("/root/pilot")
+        (task,) = tree.restarted
         await harbour.asked.wait()
         show(tree)
         harbour.tide.set()
-        status = await pilot.status.wait_value(
-            lambda status: isinstance(status, Completed | Errored)
-        )
-        print(f"{pilot.path}: {status}")
+        record = await task.wait()
+        print(f"{record.path}: {record.outcome}")
 
 
 def main(folder: str, *, real: bool) -> None:

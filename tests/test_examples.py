@@ -52,7 +52,6 @@ def test_supervised_pair(tmp_path: Path) -> None:
         "worker: warning: /root/worker crashed: ConnectionError('the ledger does not answer')",
         "worker: begins",
         "worker: The invoices come to 1170.",
-        "outcome: TaskCompleted(message='The invoices come to 1170.')",
         "reviewer: begins",
         "reviewer: I get 1170 as well: accepted.",
         "/root: 3 turns, 440 tokens",
@@ -114,7 +113,7 @@ def test_survives_kill(tmp_path: Path) -> None:
         *tree,
         "Killed: exit status -9. The same tree, in another process:",
         *tree,
-        "/root/pilot: Completed(message='The tide is in: we can leave the harbour.')",
+        "/root/pilot: TaskCompleted(message='The tide is in: we can leave the harbour.')",
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeVar, final
 import attrs
 import trio
 
+from ._deep import ungrouped
 from ._errors import InvalidName, NotABehavior
 from ._mailbox import Behavior, Cell, Exit, Mailbox
 from ._restart import OnLimit, Restart
@@ -149,6 +150,7 @@ class Child:
     async def run_incarnation(self) -> None:
         """Run the behavior once, and note how that ended."""
         self.crash, self.ended = None, "killed"
+        leaving: BaseException | None = None
         self._scope = trio.CancelScope(deadline=self.end_by)
         try:
             with self._scope:
@@ -163,10 +165,12 @@ class Child:
             if crash is not None:
                 self.crash, self.ended = crash, "crashed"
             assert rest is not None
-            raise rest from None
+            leaving = ungrouped(rest)
         finally:
             late = trio.current_time() >= self.end_by
             self.overran = late and self._scope.cancel_called
+        if leaving is not None:
+            raise leaving
 
     async def pause(self, seconds: float) -> None:
         """Wait to be restarted: until the time is over, or `resume`, or `ask`."""

@@ -11,6 +11,7 @@ import attrs
 import trio
 
 from ._child import Child, ChildSpec, CloseReport, refuse
+from ._deep import effective_deadline, is_cancellation, ungrouped
 from ._errors import (
     ActorTerminated,
     BufferTooSmall,
@@ -247,11 +248,11 @@ class Supervisor:
         Children put nothing into the group, except when they escalate, and except what
         no program should catch, like `KeyboardInterrupt`.
         """
-        told = [exc for exc in group.exceptions if not _is_cancellation(exc)]
+        told = [exc for exc in group.exceptions if not is_cancellation(exc)]
         if self._crash is not None and all(isinstance(exc, Exception) for exc in told):
             self._crash.__cause__ = group
             return self._crash
-        return told[0] if len(told) == 1 else group
+        return told[0] if len(told) == 1 else ungrouped(group)
 
 
 @asynccontextmanager
@@ -319,13 +320,6 @@ async def _abort_start(child: Child) -> None:
         await ActorRef(child.cell).wait_terminated()
 
 
-def _is_cancellation(exc: BaseException) -> bool:
-    """Return whether that is all it is: a cancelled nursery puts it into groups."""
-    if isinstance(exc, BaseExceptionGroup):
-        return exc.split(trio.Cancelled)[1] is None
-    return isinstance(exc, trio.Cancelled)
-
-
 def _is_inside(child: Child) -> bool:
     """Return whether the present task is the child's, or could not outlive it."""
     task: trio.lowlevel.Task | None = trio.lowlevel.current_task()
@@ -335,11 +329,11 @@ def _is_inside(child: Child) -> bool:
 
 
 def _is_cancelled() -> bool:
-    return trio.current_effective_deadline() == -math.inf
+    return effective_deadline() == -math.inf
 
 
 def _end_by(grace: float) -> float:
     """Return when children have to be gone: before the supervisor itself has to be."""
     now = trio.current_time()
-    left = max(0.0, trio.current_effective_deadline() - now)
+    left = max(0.0, effective_deadline() - now)
     return now + min(grace, left * HEADROOM)

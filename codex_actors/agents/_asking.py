@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trio
 
-from ..actors import ActorTerminated, ReplyPort
+from ..actors import ActorRef, ActorStatus, ActorTerminated, Exit, ReplyPort
 from ..core import Entry
 from ..protocol import (
     InjectItems,
@@ -39,8 +39,7 @@ async def ask(
 
     Cancellation: it may have been decided.
     """
-    if desk.ref is None:
-        raise ActorTerminated(desk.path.text)
+    ref = await wait_up(commons, desk)
     submission = Submission(task_id or commons.services.new_id(), op)
 
     def envelope(port: ReplyPort[Verdict]) -> Envelope:
@@ -48,7 +47,38 @@ async def ask(
             submission=submission, entries=entries, task_id=task_id, seconds=seconds, reply=port
         )
 
-    return await desk.ref.ask(envelope)
+    return await ref.ask(envelope)
+
+
+async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
+    """Return an agent's address, after waiting for an owner that is to bring it up again.
+
+    Raises:
+        ActorTerminated: if it has ended, or is to end.
+    """
+    owner = desk.parent
+    while owner is not None and _is_down(commons, desk):
+        before, above = desk.ref, await wait_up(commons, owner)
+        if owner.comes_back:
+            await above.status.wait_value(lambda status: status != "running")
+        status = await above.status.wait_value(_is_settled)
+        if status == "running" and desk.ref == before:
+            break
+    await trio.lowlevel.checkpoint()
+    ref = desk.ref
+    if desk.closing or ref is None or isinstance(ref.status.get(), Exit):
+        raise ActorTerminated(desk.path.text)
+    return ref
+
+
+def _is_down(commons: Commons, desk: Desk) -> bool:
+    """Whether it has ended for now, and perhaps not for good."""
+    known = desk.closing is None and commons.desks.get(desk.thread_id) is desk
+    return known and desk.ref is not None and isinstance(desk.ref.status.get(), Exit)
+
+
+def _is_settled(status: ActorStatus) -> bool:
+    return status == "running" or isinstance(status, Exit)
 
 
 async def prepare(commons: Commons, op: Op) -> tuple[Entry, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import final
+from typing import Final, final
 
 import attrs
 import trio
@@ -14,6 +14,7 @@ from ..protocol import (
     AgentPath,
     LetterId,
     TaskId,
+    TaskInterrupted,
     TaskOutcome,
     TaskRecord,
     TextInput,
@@ -27,6 +28,7 @@ from ..rollout import (
     CloseReason,
     Journal,
     JournalError,
+    JournalRefused,
     RolloutStore,
     open_journal,
     open_lock,
@@ -38,18 +40,25 @@ from ._hub import Hub
 from ._services import AgentServices
 from ._thread import Thread
 
+SETTLING: Final = 5.0
+"""Seconds that writing down a task's end may take when its giver is being cancelled."""
+
 
 @final
-@attrs.frozen
+@attrs.define(eq=False)
 class Concluded:
     """A turn whose end is written down, and not yet told."""
 
     hub: Hub
     thread: Thread
     record: TaskRecord | None
+    _told: bool = False
 
     def tell(self) -> None:
-        """Tell of the turn's end, then of its task's. Not a checkpoint."""
+        """Tell of the turn's end, then of its task's, once. Not a checkpoint."""
+        if self._told:
+            return
+        self._told = True
         self.thread.release()
         if self.record is not None:
             self.hub.settle(self.record)
@@ -68,8 +77,8 @@ class Books:
     _stack: AsyncExitStack
     """Holds the journal open until the tree has ended."""
     _journal: Journal | None = None
-    _unwritten: dict[TaskId, TaskOutcome] = attrs.field(factory=dict)
-    """Outcomes that were told while the disk refused to hold them."""
+    _late: dict[TaskId, TaskRecord] = attrs.field(factory=dict)
+    """Tasks whose ends were told while the disk refused to hold them; the journal goes on trying."""
 
     @property
     def journal(self) -> Journal:
@@ -90,6 +99,10 @@ class Books:
             ThreadNotFound: if it is to be resumed, and there is no such thread; then
                 nothing is written.
         """
+        if self.services.journal is not None:
+            self._journal = self.services.journal
+            await trio.lowlevel.checkpoint()
+            return
         if found_in is not None:
             await RolloutStore(found_in).find(root)
         await self._stack.enter_async_context(open_lock(self.home, root))
@@ -109,17 +122,16 @@ class Books:
         else:
             await self.journal.create_agent(edge)
 
-    async def leave(self, thread_ids: Iterable[ThreadId], reason: CloseReason) -> str | None:
-        """Write down that agents are no more; return what the disk had against it."""
-        known = [name for name in thread_ids if name in self.journal.agents]
-        if not known:
-            await trio.lowlevel.checkpoint()
-            return None
-        try:
-            await self.journal.close_agents(known, reason)
-        except JournalError as error:
-            return str(error)
-        return None
+    def leave(self, thread_ids: Iterable[ThreadId], reason: CloseReason) -> None:
+        """Write down that agents are no more, before whatever is written next.
+
+        A disk that refuses holds it later. Not a checkpoint: their names are free from here on.
+        """
+        self.journal.close_late(thread_ids, reason)
+
+    async def catch_up(self) -> None:
+        """Have written what is late, if the disk takes it."""
+        await self.journal.catch_up()
 
     async def assign(
         self,
@@ -133,6 +145,8 @@ class Books:
 
         Raises:
             JournalError: if the disk refuses; then there is no task.
+
+        Cancellation: there is none, or it has ended as interrupted: nobody hands it on.
         """
         name = self.services.new_id()
         record = TaskRecord(
@@ -146,7 +160,16 @@ class Books:
             reply_to=reply_to,
         )
         feed = TaskFeed(record.id, desk.thread_id, WatchCell(record))
-        await self.journal.assign(record)
+        given = False
+        try:
+            await self.journal.assign(record)
+            given = True
+        finally:
+            # Somebody else's batch may have taken it along when its giver was cancelled.
+            if not given and self.journal.task(record.id) is not None:
+                giver = "user" if assigned_by is None else assigned_by.text
+                with trio.move_on_after(SETTLING, shield=True):
+                    await self.settle(record.id, TaskInterrupted(giver))
         self.hub.add_feed(feed)
         return feed
 
@@ -168,15 +191,15 @@ class Books:
 
         Cancellation: nothing is lost; the next call goes on.
         """
-        if task_id is not None:
+        if task_id is not None and task_id not in self._late:
             # Written with the turn's last lines, in one go; what follows only looks.
-            self.journal.settle_soon(task_id, self._unwritten.get(task_id, outcome))
+            self.journal.settle_soon(task_id, outcome)
         thread.sync()
         await thread.flush()
         if task_id is None:
             return Concluded(self.hub, thread, None)
         record = self.journal.task(task_id)
-        if record is not None and record.outcome is not None and not self._unwritten:
+        if record is not None and record.outcome is not None:
             return Concluded(self.hub, thread, record)
         record, problem = await self._write(task_id, outcome)
         if problem is not None:
@@ -195,25 +218,26 @@ class Books:
 
     async def settle_many(self, outcomes: Mapping[TaskId, TaskOutcome]) -> str | None:
         """Write down how tasks ended, all at once, and tell."""
-        if not outcomes or self._journal is None:
+        fresh = {name: outcome for name, outcome in outcomes.items() if name not in self._late}
+        if not fresh or self._journal is None:
             await trio.lowlevel.checkpoint()
             return None
-        records: Iterable[TaskRecord]
+        records: Sequence[TaskRecord]
         problem = None
         try:
-            records = await self._journal.settle_many(outcomes)
-        except JournalError as error:
+            records = await self._journal.settle_many(fresh)
+        except JournalRefused as error:
             problem = str(error)
-            self._unwritten |= outcomes
-            records = [self._known(name, outcome) for name, outcome in outcomes.items()]
+            records = [self._settle_late(name, outcome) for name, outcome in fresh.items()]
         for record in records:
             self.hub.settle(record)
         return problem
 
     async def settle_all(self, outcome: TaskOutcome) -> None:
-        """Give every task that is still open the same outcome."""
+        """Give every task that is still open the same outcome, and write what is late."""
         if self._journal is not None:
             await self.settle_many({record.id: outcome for record in self._journal.unsettled()})
+            await self._journal.catch_up()
 
     async def settle_agents(self, thread_ids: Iterable[ThreadId], outcome: TaskOutcome) -> None:
         """Give every open task of these agents the same outcome."""
@@ -241,20 +265,16 @@ class Books:
     async def _write(self, task_id: TaskId, outcome: TaskOutcome) -> tuple[TaskRecord, str | None]:
         """Write an outcome; a disk that refuses must not keep anybody waiting.
 
-        It is told then all the same, and written with the next one.
+        It is told then all the same, and written with whatever the disk takes next.
         """
-        outcome = self._unwritten.get(task_id, outcome)
+        if task_id in self._late:
+            await trio.lowlevel.checkpoint()
+            return self._late[task_id], None
         try:
-            record = await self.journal.settle(task_id, outcome)
-        except JournalError as error:
-            self._unwritten[task_id] = outcome
-            return self._known(task_id, outcome), str(error)
-        self._unwritten.pop(task_id, None)
-        for late in tuple(self._unwritten):
-            await self.settle(late, self._unwritten[late])
-        return record, None
+            return await self.journal.settle(task_id, outcome), None
+        except JournalRefused as error:
+            return self._settle_late(task_id, outcome), str(error)
 
-    def _known(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
-        record = self.journal.task(task_id)
-        assert record is not None, "the outcome of a task that was never given"
-        return attrs.evolve(record, outcome=outcome)
+    def _settle_late(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
+        record = self._late[task_id] = self.journal.settle_late(task_id, outcome)
+        return record

@@ -101,5 +101,6 @@ async def _undo(commons: Commons, family: list[Desk]) -> None:
     for desk in reversed(family):
         remove_desk(commons, desk)
     ids = [desk.thread_id for desk in family]
-    await commons.books.leave(ids[:1], "closed")
-    await commons.books.leave(ids[1:], "along")
+    commons.books.leave(ids[:1], "closed")
+    commons.books.leave(ids[1:], "along")
+    await commons.books.catch_up()

@@ -148,4 +148,4 @@ class Hiring:
 
 
 def _counts(desk: Desk) -> bool:
-    return desk.parent is not None and desk.busy.get() and not desk.waits_for
+    return desk.parent is not None and desk.busy.get() and not desk.waiting

@@ -22,8 +22,8 @@ from ..protocol import (
 )
 from ..tools import Tool, ToolContext, answer, function_tool
 from ..wire import encode_json, encode_status
-from ._asking import ask
-from ._assigning import assign_task, check_alive
+from ._asking import ask, wait_up
+from ._assigning import assign_task
 from ._bringing_back import bring_back
 from ._closing import close_agent
 from ._collab_hiring import Wish
@@ -187,7 +187,9 @@ async def _instruct(
 async def _give(team: Team, caller: Desk, said: Said, desk: Desk) -> str:
     entries = await prepare_input(said.items, new_id=team.commons.services.new_id)
     op = UserTurn(items=said.items)
-    feed = await assign_task(team.commons, desk, op, entries, giver=caller)
+    feed = await assign_task(
+        team.commons, desk, op, entries, assigned_by=caller.path, reply_to=caller.thread_id
+    )
     return feed.task_id
 
 
@@ -205,7 +207,7 @@ async def _send(team: Team, args: _Send, call: ToolCall, context: ToolContext) -
         before = standing(team.commons, desk)
         seconds = team.commons.settings.deadlines.send
         with within(seconds, f"a message for {name}", lambda: "it may have been sent"):
-            await check_alive(desk)
+            await wait_up(team.commons, desk)
             submission = await _tell(team, caller, said, desk)
         shown.end({name: before}, target)
     return _json(call, {"submission_id": submission})
@@ -281,7 +283,7 @@ async def _await_one(
         await trio.lowlevel.checkpoint()
         return states
     names = tuple(desk.thread_id for desk in desks)
-    async with waiting_for_agents(team.commons, caller, names, every=False):
+    async with waiting_for_agents(team.commons, caller, names):
         with trio.move_on_after(seconds):
             return dict(await wait_rested(team.commons, desks))
     return {}

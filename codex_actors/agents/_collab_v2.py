@@ -20,7 +20,8 @@ from ..protocol import (
 )
 from ..tools import Tool, ToolContext, answer, function_tool
 from ..wire import encode_json, encode_status
-from ._assigning import assign_task, check_alive
+from ._asking import wait_up
+from ._assigning import assign_task
 from ._collab_hiring import Wish
 from ._collab_input import check_text
 from ._collab_items import show_activity, showing
@@ -209,17 +210,19 @@ async def _give(team: Team, caller: Desk, text: str, desk: Desk) -> None:
     name = team.commons.services.new_id()
     entry = Entry(task_message(name, caller.path, desk.path, text))
     op = UserTurn(items=(TextInput(text),))
-    await assign_task(team.commons, desk, op, (entry,), giver=caller)
+    await assign_task(
+        team.commons, desk, op, (entry,), assigned_by=caller.path, reply_to=caller.thread_id
+    )
 
 
 async def _send(team: Team, args: _Message, call: ToolCall, context: ToolContext) -> ToolOutput:
     caller = team.caller(context)
     check_text(args.message)
     desk = find_agent(team.commons, caller, args.target)
-    letter = Letter(text=args.message, sender=caller.path)
+    letter = Letter(text=args.message)
     with _sending(team, desk):
-        await check_alive(desk)
-        await team.commons.post.send(desk, letter)
+        await wait_up(team.commons, desk)
+        await team.commons.post.send(desk, letter, caller.path)
     _show(call, context, desk, "interacted")
     return answer(call, "")
 
@@ -234,7 +237,7 @@ async def _follow_up(
     if not desk.busy.get():
         team.hiring.check_room()
     with _sending(team, desk):
-        await check_alive(desk)
+        await wait_up(team.commons, desk)
         await _give(team, caller, args.message, desk)
     _show(call, context, desk, "interacted")
     return answer(call, "")
@@ -280,7 +283,7 @@ async def _await_arrival(team: Team, caller: Desk, call: ToolCall) -> str:
         raise CollaborationRefused(
             "no other agent is at work, so nothing would come; give one a task first, or go on"
         )
-    async with waiting_for_agents(team.commons, caller, others, every=False):
+    async with waiting_for_agents(team.commons, caller, others):
         await caller.arrivals.wait_value(lambda _: _what_came(caller) is not None)
     return _what_came(caller) or "Wait completed."
 

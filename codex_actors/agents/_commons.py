@@ -9,7 +9,7 @@ import trio
 
 from ..actors import ActorRef
 from ..core import ContextTexts, may_collaborate
-from ..protocol import Settings, ThreadId
+from ..protocol import AgentPath, Settings, ThreadId
 from ..rollout import Recorder
 from ..tools import Tool
 from ._books import Books
@@ -21,7 +21,7 @@ from ._post import Post
 from ._prompts import read_context_texts
 from ._residency import Residency
 from ._services import AgentServices
-from ._slots import Slots
+from ._slots import Slots, slot_here
 
 
 @final
@@ -81,3 +81,10 @@ def make_commons(
         equipper=Equipper(services.toolbox),
         exits=exits,
     )
+
+
+def agent_here(commons: Commons) -> AgentPath | None:
+    """Return which agent the caller works for: in a tool, its agent; else None."""
+    slot = slot_here()
+    desk = None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
+    return None if desk is None else desk.path

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, final
 import attrs
 import trio
 
-from ..actors import ActorRef, ReplyPort, Supervisor, WatchCell
+from ..actors import ActorRef, ReplyPort, Supervisor, Watch, WatchCell
 from ..core import Entry, Surroundings
 from ..protocol import (
     AgentPath,
@@ -56,6 +56,23 @@ class Work:
     """Whether it only puts its entries into the history."""
     wakes: bool = False
     """Whether it is there only for mail that waits."""
+
+    @property
+    def reads_mail(self) -> bool:
+        """Whether it asks the model, who then reads what waits."""
+        return not self.quiet and self.shell is None
+
+
+@final
+@attrs.frozen(eq=False)
+class Waiting:
+    """One wait of a turn, for tasks or for agents."""
+
+    records: tuple[Watch[TaskRecord], ...]
+    every: bool
+    """Whether for all of them, or any one."""
+    agents: tuple[ThreadId, ...] = ()
+    """If it is not for tasks, but for any one of these agents."""
 
 
 @final
@@ -166,8 +183,8 @@ class Desk:
     """Commands of the user's that run, and who has asked for their end."""
     withdrawn: dict[str, str] = attrs.field(factory=dict)
     """Turns that were interrupted before they began, and by whom."""
-    waits_for: dict[object, tuple[ThreadId, ...]] = attrs.field(factory=dict)
-    """Whose tasks its turn waits for at the moment, by who waits."""
+    waiting: list[Waiting] = attrs.field(factory=list)
+    """What its turn waits for at the moment."""
     tokens: TokenUsageInfo = TokenUsageInfo()
     """What the thread has used, as of its last response."""
     seconds: float = 0.0
@@ -195,7 +212,10 @@ class Desk:
     @property
     def root(self) -> Desk:
         """The root's."""
-        return self if self.parent is None else self.parent.root
+        desk = self
+        while desk.parent is not None:
+            desk = desk.parent
+        return desk
 
     @property
     def comes_back(self) -> bool:
@@ -232,6 +252,12 @@ class Desk:
         self.in_hand = self.queue.pop(0)
         return self.in_hand
 
+    def take_quiet(self) -> list[Work]:
+        """Take all that only goes into the history. Not a checkpoint."""
+        quiet = [work for work in self.queue if work.quiet]
+        self.queue = [work for work in self.queue if not work.quiet]
+        return quiet
+
     def rest(self) -> None:
         """Note that no turn runs any more. Not a checkpoint."""
         if self.ending is not None:
@@ -242,9 +268,9 @@ class Desk:
     def interrupt(self, by: str) -> None:
         """End the running turn, and have the waiting ones end before they begin.
 
-        Not a checkpoint.
+        What only goes into the history still does. Not a checkpoint.
         """
-        self.withdrawn |= {work.turn_id: by for work in self.queue}
+        self.withdrawn |= {work.turn_id: by for work in self.queue if not work.quiet}
         if self.run is not None:
             self.run.interrupt(by)
         if self.preparing is not None:

@@ -22,6 +22,7 @@ from ..protocol import (
     WarningRaised,
 )
 from ..rollout import RolloutError
+from ._books import Concluded
 from ._commons import Commons
 from ._desk import Desk, Work
 from ._errors import NoRoom
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
 SETTLING: Final = 5.0
 """Seconds that writing down a task's end may take when the agent is being cancelled."""
 
+RESTART: Final = "restart"
+"""Who ends a turn whose agent is brought down to be brought up again."""
 BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_server_error")
+BROUGHT_DOWN_TWICE: Final = TaskFailed(
+    "the agent was brought down with another at it twice", "internal_server_error"
+)
 CRASHED_TWICE: Final = TaskFailed("the agent crashed at it twice", "internal_server_error")
 
 
@@ -48,7 +54,7 @@ def outcome_of(turn: Turn, seconds: float | None = None) -> TaskOutcome:
 
     Args:
         turn: The turn.
-        seconds: How long it might run.
+        seconds: How long it might run, if that is why it ended.
     """
     match turn.phase:
         case Phase.DONE if turn.error is None:
@@ -75,6 +81,8 @@ class Driver:
     commons: Commons
     desk: Desk
     living: Living
+    concluded: Concluded | None = None
+    """The end of the turn at hand, once it is written down."""
 
     async def drive(self) -> None:
         """Run turns until none is queued."""
@@ -85,10 +93,10 @@ class Driver:
         """Prepare the turn where an interrupt finds it; then run it, or say why not."""
         desk = self.desk
         by = desk.withdrawn.get(work.turn_id) or self.living.ended_by
-        if by is not None:
+        if by is not None and not work.quiet:
             await self._drop(work, TaskInterrupted(by))
             return
-        slot = self.commons.slots.slot(desk.path.text)
+        slot = self.commons.slots.slot(desk.path.text, desk.thread_id)
         refusal: TaskOutcome | None = BROKEN_OFF
         with trio.CancelScope() as desk.preparing:
             refusal = await self._prepare(work, slot)
@@ -115,22 +123,29 @@ class Driver:
         limit = self.desk.account.refuses_turn(trio.current_time())
         if limit is not None:
             return TaskOverBudget(limit)
-        settings = apply_overrides(self.desk.settings, work.op.overrides)
-        if not knows_guides(thread, settings):
-            await look_up_guides(thread, settings)
+        await self._look_up_guides(thread, work)
         await slot.take()
+        await self._look_up_guides(thread, work)  # the wait may have been long
         return None
+
+    async def _look_up_guides(self, thread: Thread, work: Work) -> None:
+        """Read what people wrote for agents where the turn will work; that may change meanwhile."""
+        while not knows_guides(
+            thread, settings := apply_overrides(self.desk.settings, work.op.overrides)
+        ):
+            await look_up_guides(thread, settings)
 
     async def _drop(self, work: Work, outcome: TaskOutcome) -> None:
         """Take a turn from the queue that is not run."""
         desk = self.desk
         desk.take()
         desk.withdrawn.pop(work.turn_id, None)
-        await self._settle(work, outcome)
-        thread = self.living.thread
-        if thread is not None and not isinstance(outcome, TaskInterrupted):
-            thread.tell(WarningRaised(f"the turn was not run: {_reason(outcome)}"))
-        desk.rest()
+        try:
+            await self._settle(work, outcome)
+            if not isinstance(outcome, TaskInterrupted):
+                self._warn(f"the turn was not run: {_reason(outcome)}")
+        finally:
+            desk.rest()
 
     async def _run(self, work: Work, slot: Slot) -> None:
         desk, thread = self.desk, self.living.thread
@@ -140,6 +155,9 @@ class Driver:
         desk.settings = apply_overrides(desk.settings, work.op.overrides)
         thread.settings = desk.settings
         thread.submission = work.submission or work.turn_id
+        for items in desk.take_quiet():
+            for entry in items.entries:
+                thread.record(entry, "")
         if work.quiet:
             await self._record(thread, work.entries)
         elif work.shell is not None:
@@ -151,10 +169,12 @@ class Driver:
 
     async def _record(self, thread: Thread, entries: tuple[Entry, ...]) -> None:
         """Put raw items into the history of an agent that is idle."""
-        for entry in entries:
-            thread.record(entry, "")
-        await thread.settle()
-        self.desk.rest()
+        try:
+            for entry in entries:
+                thread.record(entry, "")
+            await thread.settle()
+        finally:
+            self.desk.rest()
 
     async def _run_alone(self, thread: Thread, turn_id: str, command: str) -> None:
         """Run a turn that consists of a command of the user's."""
@@ -173,6 +193,7 @@ class Driver:
     async def _run_turn(self, thread: Thread, work: Work, slot: Slot) -> None:
         desk, began_at = self.desk, trio.current_time()
         desk.account.begin_turn(began_at)
+        self.concluded = None
         run: TurnRun | None = None
         try:
             mail = self.commons.post.entries(desk)
@@ -192,7 +213,11 @@ class Driver:
 
     def _stopped_by(self) -> str:
         """Say who ends a turn whose agent is cancelled."""
-        return "restart" if self.desk.comes_back else self.desk.closing or "shutdown"
+        return RESTART if self.desk.comes_back else self.desk.closing or "shutdown"
+
+    def _is_restart(self, run: TurnRun) -> bool:
+        """Whether the turn was brought down with its agent, and not by an interrupter's name."""
+        return run.turn.interrupted_by == RESTART and self.desk.fence is None
 
     async def _finish(self, work: Work, run: TurnRun, thread: Thread) -> None:
         """Write down how a turn ended, then tell; together with others that were interrupted."""
@@ -200,26 +225,32 @@ class Driver:
         ending = desk.ending
         if ending is not None:
             await ending.arrive(desk.thread_id)
-        outcome = outcome_of(run.turn, work.seconds)
-        again = outcome == TaskInterrupted("restart") and not work.again
-        settles = work.task_id if not again else None
-        written = await self.commons.books.conclude(thread, settles, outcome)
+        if self.concluded is None:
+            self.concluded = await self._write_end(work, run, thread)
         if ending is not None:
-            await ending.tell(desk.thread_id, desk.path.depth, written.tell)
+            await ending.tell(desk.thread_id, desk.path.depth, self.concluded.tell)
         else:
-            written.tell()
+            self.concluded.tell()
+
+    async def _write_end(self, work: Work, run: TurnRun, thread: Thread) -> Concluded:
+        outcome = outcome_of(run.turn, run.timed_out)
+        settles = work.task_id
+        if self._is_restart(run):
+            settles = work.task_id if work.again else None
+            outcome = BROUGHT_DOWN_TWICE
+        return await self.commons.books.conclude(thread, settles, outcome)
 
     async def _conclude(self, work: Work, run: TurnRun | None, thread: Thread) -> None:
         """Take up what came too late for a turn, and what its agent could not bring to an end."""
         desk, done = self.desk, False
         try:
             await self._note_delivered(thread, work.turn_id)
-            if run is None or not run.finished or _is_restart(run.turn):
+            if run is None or not run.finished or self._is_restart(run):
                 await self._leave_open(work, run)
             done = True
         finally:
             if run is not None:
-                self._keep(run.leftover())
+                self._keep(run)
             desk.rest()
         if done and run is not None and run.turn.phase is Phase.DONE:
             self.living.mailbox.progressed()
@@ -239,7 +270,8 @@ class Driver:
         """
         if work.task_id is None:
             return
-        ending = None if run is None else _stopped(run.turn, work.seconds)
+        restart = run is None or self._is_restart(run)
+        ending = None if restart or run is None else _stopped(run)
         by = self.desk.fence if run is None else run.interrupted_by or self.desk.fence
         if ending is None and by is not None:
             ending = TaskInterrupted(by)
@@ -258,25 +290,30 @@ class Driver:
             return
         with trio.move_on_after(SETTLING, shield=True):
             problem = await self.commons.books.settle(work.task_id, outcome)
-            if problem is not None and self.living.thread is not None:
-                self.living.thread.tell(WarningRaised(problem))
+            if problem is not None:
+                self._warn(problem)
 
-    def _keep(self, entries: tuple[Entry, ...]) -> None:
-        """Run a turn on input that was accepted in the moment its turn ended."""
-        if entries:
-            turn_id = self.commons.services.new_id()
-            self.desk.put(Work(turn_id=turn_id, entries=entries))
+    def _warn(self, message: str) -> None:
+        """Tell people of what is wrong, also if the agent is not loaded."""
+        if self.living.thread is None:
+            self.commons.hub.warn(self.desk.thread_id, self.desk.path, message)
+        else:
+            self.living.thread.tell(WarningRaised(message))
+
+    def _keep(self, run: TurnRun) -> None:
+        """Have what was accepted in the moment a turn ended be recorded, or answered."""
+        for quiet in (True, False):
+            entries = run.leftover(quiet=quiet)
+            if entries:
+                turn_id = self.commons.services.new_id()
+                self.desk.put(Work(turn_id=turn_id, entries=entries, quiet=quiet))
 
 
-def _stopped(turn: Turn, seconds: float | None) -> TaskOutcome | None:
+def _stopped(run: TurnRun) -> TaskOutcome | None:
     """Return how a turn was to end that somebody stopped; None if it was to go on."""
-    if turn.phase not in (Phase.STOPPING, Phase.ABORTED) or _is_restart(turn):
+    if run.turn.phase not in (Phase.STOPPING, Phase.ABORTED):
         return None
-    return outcome_of(attrs.evolve(turn, phase=Phase.ABORTED), seconds)
-
-
-def _is_restart(turn: Turn) -> bool:
-    return turn.over is None and turn.interrupted_by == "restart"
+    return outcome_of(attrs.evolve(run.turn, phase=Phase.ABORTED), run.timed_out)
 
 
 def _reason(outcome: TaskOutcome) -> str:

@@ -9,6 +9,7 @@ import trio
 
 from ..actors import CloseReport, Supervisor, Watch
 from ..protocol import (
+    ROOT,
     Accepted,
     AgentPath,
     AgentStatus,
@@ -28,10 +29,10 @@ from ..protocol import (
     UserInput,
     UserTurn,
 )
-from ._asking import ask, prepare
-from ._assigning import assign_task, check_alive
+from ._asking import ask, prepare, wait_up
+from ._assigning import assign_task
 from ._closing import close_agent
-from ._commons import Commons
+from ._commons import Commons, agent_here
 from ._deadlines import within
 from ._desk import Desk
 from ._errors import OperationRefused
@@ -39,7 +40,7 @@ from ._interrupting import interrupt_agents
 from ._spawn import spawn_child
 from ._spec import AgentSpec
 from ._task import Task
-from ._waiting import wait_all, wait_any, waiting_for
+from ._waiting import all_settled, any_settled, waiting_for, waiting_here
 
 
 @final
@@ -158,16 +159,22 @@ class AgentHandle:
             JournalError: if the disk refuses to hold the task; then there is none.
             DeadlinePassed: if that takes longer than `Deadlines.send`.
 
-        Cancellation: the task may have been given; its record is in the journal then.
+        Cancellation: the task may have been given, or have ended as interrupted before that; its
+            record is in the journal then.
         """
         items = (TextInput(work),) if isinstance(work, str) else work
         op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
         with self._within_sending("a task"):
-            await check_alive(self._desk)
+            await wait_up(self._commons, self._desk)
             entries = await prepare(self._commons, op)
-            sender = None if reply_to is None else reply_to._desk
             feed = await assign_task(
-                self._commons, self._desk, op, entries, giver=sender, seconds=seconds
+                self._commons,
+                self._desk,
+                op,
+                entries,
+                assigned_by=agent_here(self._commons),
+                reply_to=None if reply_to is None else reply_to.thread_id,
+                seconds=seconds,
             )
         return Task(feed, self._desk, self._commons)
 
@@ -189,8 +196,9 @@ class AgentHandle:
         """
         letter = Letter(text=letter) if isinstance(letter, str) else letter
         with self._within_sending("a letter"):
-            await check_alive(self._desk)
-            return await self._commons.post.send(self._desk, letter)
+            await wait_up(self._commons, self._desk)
+            sender = letter.sender or agent_here(self._commons) or ROOT
+            return await self._commons.post.send(self._desk, letter, sender)
 
     async def submit(self, op: Op) -> Accepted:
         """Submit an operation: a turn that is nobody's task, a steer, changed settings.
@@ -229,31 +237,46 @@ class AgentHandle:
     async def wait_any(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
         """Wait on behalf of this agent's turn; see `AgentTree.wait_any`.
 
-        For tools. Meanwhile the turn does not count among those that run.
+        `Task.wait` and the tree's waits do so by themselves inside its tools; this is for
+        tasks of a program that work for the agent, too.
 
         Raises:
             WaitRing: if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        async with waiting_for(self._commons, self._desk, tasks, every=False):
-            return await wait_any(self._commons, tasks)
+        records = [task.record for task in tasks]
+        async with waiting_for(self._commons, self._desk, records, every=False):
+            return await any_settled(self._commons, records)
 
     async def wait_all(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
         """Wait on behalf of this agent's turn; see `AgentTree.wait_all`.
 
-        For tools. Meanwhile the turn does not count among those that run.
+        `Task.wait` and the tree's waits do so by themselves inside its tools; this is for
+        tasks of a program that work for the agent, too.
 
         Raises:
             WaitRing: if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        async with waiting_for(self._commons, self._desk, tasks, every=True):
-            return await wait_all(tasks)
+        records = [task.record for task in tasks]
+        async with waiting_for(self._commons, self._desk, records, every=True):
+            return await all_settled(records)
+
+    async def wait_idle(self) -> AgentStatus:
+        """Wait until no turn of the agent runs or waits to be run, and return its status.
+
+        For work that is nobody's task: a letter that started a turn, a submitted operation.
+
+        Cancellation: ends the waiting.
+        """
+        async with waiting_here(self._commons, (), every=True):
+            await self._desk.busy.wait_value(lambda busy: not busy)
+        return self.status.get()
 
     async def interrupt(self, by: str = "user") -> None:
-        """Stop the agent and all below it; return when they are idle.
+        """Stop the agent and all below it; return when what they did has ended.
 
         Running turns end, and those that wait are dropped; their tasks end as interrupted.
         The agents live on. No letter, no news and no other agent starts a turn of theirs until

@@ -72,6 +72,8 @@ class OnDemand(Generic[T]):
     async def _open(self) -> None:
         self._opening = opening = trio.Event()
         try:
+            if self._gone is not None:
+                await self._gone.wait()  # what was open before is still being closed
             await self._home.start(self._keep, name=self._name)
         finally:
             self._opening = None

@@ -42,7 +42,7 @@ class Post:
     generation: Generation | None = None
     """How the agents know each other: by paths, or by thread ids."""
 
-    async def send(self, desk: Desk, letter: Letter) -> PostedLetter:
+    async def send(self, desk: Desk, letter: Letter, sender: AgentPath) -> PostedLetter:
         """Write a letter down and put it into the receiver's box.
 
         Raises:
@@ -57,12 +57,12 @@ class Post:
         senders = waiting(desk)
         if len(senders) >= LETTERS:
             raise LetterBoxFull(desk.path, LETTERS, tuple(map(str, senders)))
-        posted = self._stamped(desk, letter)
-        desk.on_their_way.append(letter.sender)
+        posted = self._stamped(desk, letter, sender)
+        desk.on_their_way.append(sender)
         try:
             await self.books.journal.post(posted)
         finally:
-            desk.on_their_way.remove(letter.sender)
+            desk.on_their_way.remove(sender)
             if self.books.journal.waits(posted.id):
                 self.deliver(desk, posted)
         return posted
@@ -101,8 +101,8 @@ class Post:
 
     def wake(self, desk: Desk) -> None:
         """Have an agent read its mail, unless it was interrupted or ends. Not a checkpoint."""
-        free = desk.fence is None and desk.closing is None and not desk.queue
-        if free and desk.spec.wakes:
+        comes = any(work.reads_mail for work in desk.queue)
+        if desk.fence is None and desk.closing is None and not comes and desk.spec.wakes:
             desk.put(Work(turn_id=self.new_id(), wakes=True))
 
     def go_on(self, desk: Desk, work: Work) -> None:
@@ -119,10 +119,10 @@ class Post:
         if any(map(_triggers, desk.box.values())):
             self.wake(desk)
 
-    def _stamped(self, desk: Desk, letter: Letter) -> PostedLetter:
+    def _stamped(self, desk: Desk, letter: Letter, sender: AgentPath) -> PostedLetter:
         return PostedLetter(
             id=LetterId(self.new_id()),
-            sender=letter.sender,
+            sender=sender,
             receiver=desk.thread_id,
             path=desk.path,
             text=letter.text,

@@ -116,8 +116,8 @@ class Reader:
         return Accepted(turn_id=self._turn_id, steered=True)
 
     def _inject(self, name: str, entries: tuple[Entry, ...]) -> Verdict:
-        if self.desk.run is not None:
-            self.desk.run.post(Steered(entries))
+        if self.desk.run is not None and not self._stopping:
+            self.desk.run.post(Steered(entries, quiet=True))
         else:
             self.desk.put(Work(turn_id=name, entries=entries, quiet=True))
         return Accepted(turn_id=self._turn_id)

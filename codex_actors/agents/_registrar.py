@@ -73,18 +73,19 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         raised = ending.crash if isinstance(ending, Exit) and top.closing is None else None
         crash = None if raised is None else find_crash(raised)
         family = list(top.subtree())
+        ids = [desk.thread_id for desk in family]
+        # The root's end is the tree's: what was below it is there again when it is resumed.
+        if top.parent is not None and top.root.closing is None:
+            commons.books.leave(ids[:1], _reason(top, crash))
+            commons.books.leave(ids[1:], "along")
         for desk in family:
             remove_desk(commons, desk)
         if crash is not None:
             commons.hub.warn(
                 top.thread_id, top.path, f"{top.path} crashed for good: {crash!r}; it is closed"
             )
-        ids = [desk.thread_id for desk in family]
         await commons.books.settle_agents(ids, _outcome(top, crash))
-        # The root's end is the tree's: what was below it is there again when it is resumed.
-        if top.parent is not None and top.root.closing is None:
-            await commons.books.leave(ids[:1], _reason(top, crash))
-            await commons.books.leave(ids[1:], "along")
+        await commons.books.catch_up()
         for desk in reversed(family):
             desk.queue.clear()
             desk.rest()  # whoever waits until it is idle waits no longer

@@ -88,8 +88,7 @@ async def _restore_states(commons: Commons, desks: Iterable[Desk]) -> None:
         desk.stored = paths.get(desk.thread_id)
         lines = tails.get(desk.thread_id, ())
         desk.tokens = last_usage(lines) or desk.tokens
-        if desk.parent is not None:
-            commons.hub.status(desk.thread_id).set(last_status(lines))
+        commons.hub.status(desk.thread_id).set(last_status(lines))
 
 
 def _read_tails(paths: Mapping[ThreadId, str]) -> Mapping[ThreadId, tuple[RolloutLine, ...]]:

@@ -14,6 +14,7 @@ import attrs
 import trio
 
 from .. import core
+from ..actors._deep import effective_deadline
 from ..core import Effect, Entry, Turn, TurnInput
 from ..models import Prompt
 from ..protocol import (
@@ -75,6 +76,8 @@ class TurnRun:
         """Who has asked for its end."""
         self.finished = False
         """Whether the turn's end is written and told."""
+        self.timed_out: float | None = None
+        """The seconds that the turn had, if they ended it."""
         self._asked = False
         """Whether a sampling was started just now."""
 
@@ -83,14 +86,10 @@ class TurnRun:
         """Whether the turn takes no more input."""
         return self.turn.is_over or self.turn.phase is core.Phase.STOPPING
 
-    def leftover(self) -> tuple[Entry, ...]:
-        """Take the input that was accepted, but came after the turn was over."""
-        entries: tuple[Entry, ...] = ()
-        while self._inbox:
-            what = self._inbox.popleft()
-            if isinstance(what, core.Steered):
-                entries += what.entries
-        return entries
+    def leftover(self, *, quiet: bool) -> tuple[Entry, ...]:
+        """Return the input that was accepted, but came after the turn was over."""
+        late = [what for what in self._inbox if isinstance(what, core.Steered)]
+        return tuple(entry for what in late if what.quiet is quiet for entry in what.entries)
 
     @property
     def has_input(self) -> bool:
@@ -161,7 +160,7 @@ class TurnRun:
             await self._loop(workers, effects)
         finally:
             # A crash is no end: the agent's next incarnation says what became of the turn.
-            if not self.finished and trio.current_effective_deadline() == -math.inf:
+            if not self.finished and effective_deadline() == -math.inf:
                 with trio.move_on_after(CLEAN_UP, shield=True):
                     self.post(core.Interrupted(self._stopped_by()))
                     await self._loop(workers, ())
@@ -198,7 +197,12 @@ class TurnRun:
             return ()
         if self._first_token_at is None and isinstance(what, core.ItemReceived):
             self._first_token_at = self._thread.services.now()
+        before = self.turn.tokens.total_token_usage.total_tokens
         self.turn, effects = core.step(self.turn, what)
+        # When they are known, not when they are told: then the response's tools have ended.
+        used = self.turn.tokens.total_token_usage.total_tokens - before
+        if used > 0:
+            self._thread.account.charge(used)
         return effects
 
     def _start_later(self) -> None:
@@ -260,6 +264,8 @@ class TurnRun:
     async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
         await trio.sleep_until(time)
         limit = self._thread.account.refuses_request(trio.current_time())
+        if interrupted is not None and not self.stopping:
+            self.timed_out = self._setup.seconds
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
 
     async def _sample(self, number: int) -> None:
@@ -271,9 +277,9 @@ class TurnRun:
             services=thread.services,
             post=self.post,
         )
-        setup.slot.begin_work()
         try:
-            await sampler.run(setup.prompt())
+            with setup.slot.work():
+                await sampler.run(setup.prompt())
         except Exception as exc:
             # A model client that raises anything but ModelError has a bug. The turn
             # fails with it; the agent and its children live on.
@@ -283,8 +289,6 @@ class TurnRun:
                 info=ErrorInfo(kind="internal_server_error"),
             )
             self.post(core.SamplingFailed(number, failure))
-        finally:
-            setup.slot.end_work()
 
     async def _wait_retry(self, sampling: int, seconds: float) -> None:
         self._log("sampling %d broke off; the next one begins in %.2f s", sampling, seconds)
@@ -295,17 +299,15 @@ class TurnRun:
         workers.calls[call.call_id] = trio.current_time()
         self._log("%s %s: started", call.tool, call.call_id)
         crash = None
-        self._setup.slot.begin_work()
         try:
-            output = await self._setup.toolbox.run(call, self._setup.tool_context)
+            with self._setup.slot.work():
+                output = await self._setup.toolbox.run(call, self._setup.tool_context)
         except Exception as exc:
             # A tool that raises has a bug: failures are values. The model is told, and
             # the turn ends with an error; the agent and its children live on.
             logger.exception("the tool %s failed", call.tool)
             crash = f"internal error in the tool {call.tool}: {exc!r}"
             output = refuse(call, "internal error")
-        finally:
-            self._setup.slot.end_work()
         seconds = trio.current_time() - workers.calls.pop(call.call_id)
         ending = "ended" if output.ok else "failed"
         self._log("%s %s: %s after %.2f s", call.tool, call.call_id, ending, seconds)

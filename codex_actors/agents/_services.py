@@ -11,7 +11,7 @@ import attrs
 
 from ..models import ModelClient
 from ..protocol import Settings
-from ..rollout import Recorder
+from ..rollout import Journal, Recorder
 from ..tools import Toolbox
 from ._ids import new_uuid7
 
@@ -32,6 +32,8 @@ class AgentServices:
     recorder: Recorder | None = None
     """Who writes the rollouts; whoever made it closes it. None: one that the tree opens, as its
     settings say."""
+    journal: Journal | None = None
+    """The tree's journal, likewise."""
 
     def now_ms(self) -> int:
         """Unix time in milliseconds."""

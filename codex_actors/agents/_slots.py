@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import final
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from typing import Final, final
 
+import attrs
 import trio
 
 
@@ -26,9 +28,9 @@ class Slots:
         """Paths of the agents whose turns run."""
         return tuple(sorted(map(str, self._limiter.statistics().borrowers)))
 
-    def slot(self, path: str) -> Slot:
-        """A place for the turns of one agent, not taken yet."""
-        return Slot(self._limiter, path) if self.limited else Slot(None, path)
+    def slot(self, path: str, thread_id: str) -> Slot:
+        """A place for a turn of an agent, not taken yet."""
+        return Slot(self._limiter if self.limited else None, path, thread_id)
 
 
 @final
@@ -40,7 +42,9 @@ class Slot:
     parents that wait for four queued children would else wait for ever.
     """
 
-    def __init__(self, limiter: trio.CapacityLimiter | None, path: str) -> None:
+    def __init__(self, limiter: trio.CapacityLimiter | None, path: str, thread_id: str) -> None:
+        self.thread_id = thread_id
+        """Of the agent whose turn it is."""
         self._limiter = limiter
         self._borrower = path
         self._held = False
@@ -69,30 +73,42 @@ class Slot:
     def __str__(self) -> str:
         return self._borrower
 
-    def begin_work(self) -> None:
-        """Count a worker of the turn in. Not a checkpoint."""
+    @contextmanager
+    def work(self) -> Generator[None, None, None]:
+        """Count a worker of the turn in, for as long as the block runs."""
         self._working += 1
-
-    def end_work(self) -> None:
-        """Count it out. Not a checkpoint."""
-        self._working -= 1
-        self._settle()
+        token = _WORKER.set(_Worker(self))
+        try:
+            yield
+        finally:
+            _WORKER.reset(token)
+            self._working -= 1
+            self._settle()
 
     @asynccontextmanager
     async def waiting(self) -> AsyncGenerator[None, None]:
         """Wait for somebody else: for use by a tool, around its waiting.
 
+        A worker that waits for several things at once, or one within another, waits once.
+
         Cancellation: the slot is not taken again; a turn that is being stopped needs none.
         """
-        self._working -= 1
-        self._waiting += 1
-        self._settle()
+        worker = _WORKER.get()
+        if worker is None or worker.slot is not self:
+            worker = _Worker(self)
+        worker.begin_wait()
         try:
             yield
         finally:
-            self._waiting -= 1
-            self._working += 1
-        await self.take()
+            goes_on = worker.end_wait()
+        if goes_on:
+            await self.take()
+
+    def _note(self, waits: int) -> None:
+        """Count a worker from those at work to those that wait, or back."""
+        self._working -= waits
+        self._waiting += waits
+        self._settle()
 
     async def _take(self, limiter: trio.CapacityLimiter) -> None:
         self._taking = taking = trio.Event()
@@ -111,5 +127,37 @@ class Slot:
             self._limiter.release_on_behalf_of(self)
 
     def _settle(self) -> None:
-        if not self._working and self._waiting:
+        if self._working <= 0 and self._waiting:
             self._give_back()
+
+
+@attrs.define(eq=False)
+class _Worker:
+    """A tool or a sampling, with all tasks that it has started."""
+
+    slot: Slot
+    waits: int = 0
+
+    def begin_wait(self) -> None:
+        self.waits += 1
+        if self.waits == 1:
+            self.slot._note(1)
+
+    def end_wait(self) -> bool:
+        """Return whether nothing of it waits any more."""
+        self.waits -= 1
+        if not self.waits:
+            self.slot._note(-1)
+        return not self.waits
+
+
+_WORKER: Final[ContextVar[_Worker | None]] = ContextVar("worker of a turn", default=None)
+
+
+def slot_here() -> Slot | None:
+    """Return the place of the turn that the caller works for; None if it works for none.
+
+    A tool, and every task that it starts, works for its turn until that is over.
+    """
+    worker = _WORKER.get()
+    return None if worker is None or worker.slot._over else worker.slot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -9,10 +10,11 @@ import trio
 
 from .. import core
 from ..actors import ActorTerminated, SupervisorClosing
-from ..protocol import AgentPath, Limits, Settings, ThreadId
-from ..rollout import time_stamp
+from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
+from ..rollout import RolloutStore, time_stamp
 from ._accounts import Account
 from ._agent import start_actor
+from ._asking import wait_up
 from ._authority import child_settings
 from ._commons import Commons
 from ._desk import Desk, Life
@@ -169,8 +171,7 @@ async def _inherit(commons: Commons, owner: Desk, desk: Desk) -> None:
     if fork == "none":
         await trio.lowlevel.checkpoint()
     elif thread is None:
-        rollout = await commons.recorder.read(owner.thread_id)
-        desk.inherited = core.fork_items(core.replay(rollout.lines).items, fork)
+        desk.inherited = core.fork_items(await _stored_items(commons, owner), fork)
     else:
         await trio.lowlevel.checkpoint()
         own = () if thread.told is None or thread.told.team is None else (thread.told.team,)
@@ -183,6 +184,18 @@ async def _inherit(commons: Commons, owner: Desk, desk: Desk) -> None:
             desk.inherited_told = attrs.evolve(told, agents=(), team=None, mode=None)
 
 
+async def _stored_items(commons: Commons, owner: Desk) -> Sequence[Item]:
+    """Return the history of an agent that is not loaded."""
+    if owner.begun:
+        rollout = await commons.recorder.read(owner.thread_id)
+    elif owner.stored is not None:
+        rollout = await RolloutStore(owner.settings.home).read(owner.stored)
+    else:  # it has said nothing yet
+        await trio.lowlevel.checkpoint()
+        return ()
+    return core.replay(rollout.lines).items
+
+
 async def start_child(commons: Commons, owner: Desk, desk: Desk) -> None:
     """Start the actor of an agent that has its desk, where its owner keeps its children.
 
@@ -191,25 +204,26 @@ async def start_child(commons: Commons, owner: Desk, desk: Desk) -> None:
 
     Cancellation: there is no such actor.
     """
-    life = await _life_of(owner)
+    life = await _life_of(commons, owner)
     try:
         await start_actor(commons, desk, await life.keep_children())
     except SupervisorClosing as error:
         raise ActorTerminated(owner.path.text) from error
 
 
-async def _life_of(owner: Desk) -> Life:
+async def _life_of(commons: Commons, owner: Desk) -> Life:
     """Wait until the owner runs: it may be on its way up again after a crash."""
-    assert owner.ref is not None, "an agent that has no actor cannot spawn"
-    status = await owner.ref.status.wait_value(lambda now: now not in ("starting", "restarting"))
+    ref = await wait_up(commons, owner)
+    status = await ref.status.wait_value(lambda now: now not in ("starting", "restarting"))
     if status == "running" and owner.life is not None and owner.comes_back:
-        await owner.ref.status.wait_value(lambda now: now != "running")
-        return await _life_of(owner)
+        await ref.status.wait_value(lambda now: now != "running")
+        return await _life_of(commons, owner)
     if owner.life is None or owner.life.over:
         raise ActorTerminated(owner.path.text)
     return owner.life
 
 
 async def _undo(commons: Commons, desk: Desk) -> None:
+    commons.books.leave([desk.thread_id], "closed")
     remove_desk(commons, desk)
-    await commons.books.leave([desk.thread_id], "closed")
+    await commons.books.catch_up()

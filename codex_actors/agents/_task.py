@@ -14,6 +14,7 @@ from ._commons import Commons
 from ._desk import Desk, Work
 from ._feed import TaskFeed
 from ._input import prepare_input
+from ._waiting import wait_settled, waiting_here
 
 
 @final
@@ -56,11 +57,16 @@ class Task:
         """Wait until the task has ended, and return how.
 
         It does not matter when you ask: a task that ended long ago answers at once.
-        Failure and interruption are outcomes, not exceptions.
+        Failure and interruption are outcomes, not exceptions. Inside a tool it waits on behalf
+        of the tool's agent: meanwhile the turn does not count among those that run.
+
+        Raises:
+            WaitRing: inside a tool, if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the task goes on.
         """
-        return await self.record.wait_value(lambda record: record.outcome is not None)
+        async with waiting_here(self._commons, [self.record], every=True):
+            return await wait_settled(self.record)
 
     def events(self) -> AbstractAsyncContextManager[trio.abc.ReceiveChannel[Event]]:
         """Follow the task: ``async with task.events() as events: async for event in events``.

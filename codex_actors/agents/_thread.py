@@ -163,7 +163,7 @@ class Thread:
     def announce(self, msg: EventMsg) -> None:
         """Queue an event and its flat forms for the next `settle`. Not a checkpoint."""
         if isinstance(msg, TokensCounted) and msg.info is not None:
-            self._count(msg.info, msg.rate_limits)
+            self.tokens, self.limits = msg.info, msg.rate_limits
         flat = self._flat(msg) if isinstance(msg, ItemStarted | ItemCompleted) else ()
         for event in (msg, *flat):
             if is_kept(event):
@@ -174,11 +174,6 @@ class Thread:
         """Queue an event that the rollout has already. Not a checkpoint."""
         self._unflushed = True
         self._unannounced.append(msg)
-
-    def _count(self, info: TokenUsageInfo, limits: RateLimits | None) -> None:
-        used = info.total_token_usage.total_tokens - self.tokens.total_token_usage.total_tokens
-        self.account.charge(max(used, 0))
-        self.tokens, self.limits = info, limits
 
     @property
     def unsettled(self) -> bool:

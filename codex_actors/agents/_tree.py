@@ -112,20 +112,24 @@ class AgentTree:
 
         It does not matter when they ended. To wait no longer than so many seconds, use
         `trio.move_on_after`, and read `Task.progress`: that time is over says nothing
-        about the tasks. Inside a tool, use `AgentHandle.wait_any`.
+        about the tasks. Of no tasks there are no records, at once. Inside a tool, use
+        `AgentHandle.wait_any`.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        return await wait_any(self._commons, tasks)
+        return await wait_any(self._commons, [task.record for task in tasks])
 
     async def wait_all(self, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
         """Return the records of the tasks, in their order, when all have ended.
 
-        Inside a tool, use `AgentHandle.wait_all`.
+        Inside a tool it waits on behalf of the tool's agent, as `Task.wait` does.
+
+        Raises:
+            WaitRing: inside a tool, if agents would wait for each other for ever.
 
         Cancellation: ends the waiting; the tasks go on.
         """
-        return await wait_all(tasks)
+        return await wait_all(self._commons, [task.record for task in tasks])
 
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
         """Every agent and what it is doing, owners before those they own."""

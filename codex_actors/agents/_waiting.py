@@ -2,89 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeAlias
 
-from ..core import find_ring
+import trio
+
+from ..actors import Watch
+from ..core import Wait, find_ring, find_stuck
 from ..protocol import TaskRecord, ThreadId
 from ._commons import Commons
-from ._desk import Desk
+from ._desk import Desk, Waiting
 from ._errors import WaitRing
-from ._task import Task
+from ._slots import slot_here
+
+Records: TypeAlias = Sequence[Watch[TaskRecord]]
 
 
-async def wait_all(tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
+async def wait_all(commons: Commons, records: Records) -> tuple[TaskRecord, ...]:
     """Return the records of the tasks when all of them have ended, in their order.
 
-    Cancellation: ends the waiting; `Task.record` says what is known.
+    Raises:
+        WaitRing: inside a tool, if that would be for ever.
+
+    Cancellation: ends the waiting.
     """
-    return tuple([await task.wait() for task in tasks])
+    async with waiting_here(commons, records, every=True):
+        return await all_settled(records)
 
 
-async def wait_any(commons: Commons, tasks: Sequence[Task]) -> tuple[TaskRecord, ...]:
-    """Return the records of all those that have ended, when there is one.
+async def wait_any(commons: Commons, records: Records) -> tuple[TaskRecord, ...]:
+    """Return the records of all those that have ended, when there is one; of none, none.
 
-    Cancellation: ends the waiting; `Task.record` says what is known.
+    Raises:
+        WaitRing: inside a tool, if that would be for ever.
+
+    Cancellation: ends the waiting.
     """
-    await commons.hub.settlements.wait_value(lambda _: any(map(_is_settled, tasks)))
-    return tuple(task.record.get() for task in tasks if _is_settled(task))
+    async with waiting_here(commons, records, every=False):
+        return await any_settled(commons, records)
+
+
+async def all_settled(records: Records) -> tuple[TaskRecord, ...]:
+    """See `wait_all`; on nobody's behalf."""
+    if not records:
+        await trio.lowlevel.checkpoint()
+    return tuple([await wait_settled(record) for record in records])
+
+
+async def any_settled(commons: Commons, records: Records) -> tuple[TaskRecord, ...]:
+    """See `wait_any`; on nobody's behalf."""
+    await commons.hub.settlements.wait_value(
+        lambda _: not records or any(map(_is_settled, records))
+    )
+    return tuple(record.get() for record in records if _is_settled(record))
+
+
+async def wait_settled(record: Watch[TaskRecord]) -> TaskRecord:
+    """Return the record of a task when it has ended.
+
+    Cancellation: ends the waiting.
+    """
+    return await record.wait_value(lambda record: record.outcome is not None)
+
+
+@asynccontextmanager
+async def waiting_here(
+    commons: Commons, records: Records, *, every: bool
+) -> AsyncGenerator[None, None]:
+    """Wait on behalf of the agent whose turn the caller works for, if it works for any.
+
+    Raises:
+        WaitRing: if that would be for ever.
+    """
+    slot = slot_here()
+    desk = None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
+    if slot is None or desk is None or desk.run is None:
+        await trio.lowlevel.checkpoint()
+        yield
+        return
+    async with waiting_for(commons, desk, records, every=every):
+        yield
 
 
 @asynccontextmanager
 async def waiting_for(
-    commons: Commons, desk: Desk, tasks: Iterable[Task], *, every: bool
+    commons: Commons, desk: Desk, records: Records, *, every: bool
 ) -> AsyncGenerator[None, None]:
     """Note that an agent waits for tasks, and let others run meanwhile.
 
     Raises:
         WaitRing: if that would be for ever.
     """
-    targets = tuple(task.record.get().thread_id for task in tasks if not _is_settled(task))
-    async with waiting_for_agents(commons, desk, targets, every=every):
+    async with _noted(commons, desk, Waiting(tuple(records), every)):
         yield
 
 
 @asynccontextmanager
 async def waiting_for_agents(
-    commons: Commons, desk: Desk, targets: tuple[ThreadId, ...], *, every: bool
+    commons: Commons, desk: Desk, agents: tuple[ThreadId, ...]
 ) -> AsyncGenerator[None, None]:
-    """Note that an agent waits for others to be done, and let others run meanwhile.
+    """Note that an agent waits for one of several others, and let others run meanwhile.
 
     Raises:
         WaitRing: if that would be for ever.
     """
-    _check_ring(commons, desk, targets, every=every)
-    key = object()
-    desk.waits_for[key] = targets
+    async with _noted(commons, desk, Waiting((), every=False, agents=agents)):
+        yield
+
+
+@asynccontextmanager
+async def _noted(commons: Commons, desk: Desk, wait: Waiting) -> AsyncGenerator[None, None]:
+    desk.waiting.append(wait)
     try:
+        _check_ring(commons, desk)
         if desk.run is None:
             yield
         else:
             async with desk.run.waiting():
                 yield
     finally:
-        del desk.waits_for[key]
+        desk.waiting.remove(wait)
 
 
-def _check_ring(commons: Commons, desk: Desk, targets: Sequence[ThreadId], *, every: bool) -> None:
-    """Refuse what closes a ring: of all waits one is enough, of several either all must."""
-    rings = [_ring(commons, desk, target) for target in targets]
-    closed = [ring for ring in rings if ring is not None]
-    if closed and (every or len(closed) == len(targets)):
-        raise WaitRing(closed[0])
-
-
-def _ring(commons: Commons, desk: Desk, target: ThreadId) -> tuple[str, ...] | None:
-    waits: dict[str, list[str]] = {
-        thread_id: [name for names in other.waits_for.values() for name in names]
-        for thread_id, other in commons.desks.items()
-        if other.waits_for
+def _check_ring(commons: Commons, desk: Desk) -> None:
+    """Refuse what closes a ring, unless there is a way out of it."""
+    waits: dict[str, list[Wait]] = {
+        other.thread_id: [_left(wait) for wait in other.waiting]
+        for other in commons.desks.values()
+        if other.waiting
     }
-    ring = find_ring({**waits, desk.thread_id: [target]}, desk.thread_id)
-    if ring is None:
-        return None
-    return tuple(str(commons.desks[ThreadId(name)].path) for name in ring)
+    stuck = find_stuck(waits)
+    if desk.thread_id in stuck:
+        ways = {name: [t for wait in waits[name] for t in wait.targets] for name in stuck}
+        held = {name: [target for target in ways[name] if target in stuck] for name in stuck}
+        ring = find_ring(held, desk.thread_id)
+        assert ring is not None, "stuck, though nobody waits for it"
+        raise WaitRing(tuple(str(commons.desks[ThreadId(name)].path) for name in ring))
 
 
-def _is_settled(task: Task) -> bool:
-    return task.record.get().outcome is not None
+def _left(waiting: Waiting) -> Wait:
+    """What is left of a wait: a task that has ended holds nobody up."""
+    if waiting.agents:
+        return Wait(waiting.agents, every=False)
+    records = [record.get() for record in waiting.records]
+    open_ones = tuple(record.thread_id for record in records if record.outcome is None)
+    settled = len(open_ones) < len(records)
+    return Wait(() if settled and not waiting.every else open_ones, waiting.every)
+
+
+def _is_settled(record: Watch[TaskRecord]) -> bool:
+    return record.get().outcome is not None

@@ -123,4 +123,6 @@ from ._turn import Turn as Turn
 from ._turn import begin as begin
 from ._turn import step as step
 from ._user_shell import user_shell_message as user_shell_message
+from ._waits import Wait as Wait
 from ._waits import find_ring as find_ring
+from ._waits import find_stuck as find_stuck

@@ -87,6 +87,8 @@ class Steered:
     """A user said something while the turn was running."""
 
     entries: tuple[Entry, ...]
+    quiet: bool = False
+    """Whether it is no reason for another turn, if this one is over already."""
 
 
 @attrs.frozen

@@ -21,10 +21,12 @@ from ..protocol import (
 # Errors that refuse an operation and leave the turn as it was (engine: affects_turn_status).
 _HARMLESS = frozenset({"thread_rollback_failed", "active_turn_not_steerable"})
 
+_TELLING = frozenset({ErrorOccurred, ShutdownCompleted, TurnAborted, TurnCompleted, TurnStarted})
+
 
 def next_status(status: AgentStatus, event: EventMsg) -> AgentStatus:
     """Return the status after ``event``."""
-    if status == "shutdown":
+    if type(event) not in _TELLING or status == "shutdown":
         return status
     match event:
         case TurnStarted():

@@ -1,4 +1,4 @@
-"""Who waits for whom, and whether they wait in a ring: then none of them will ever go on.
+"""Who waits for whom, and who of them will never go on, because they wait in a ring.
 
 Held by tests/core/test_waits.py.
 """
@@ -7,6 +7,37 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Mapping
+from typing import final
+
+import attrs
+
+
+@final
+@attrs.frozen
+class Wait:
+    """What an agent waits for."""
+
+    targets: tuple[str, ...]
+    """Agents that have to come to an end with something first."""
+    every: bool
+    """Whether all of them have to, or any one."""
+
+
+def find_stuck(waits: Mapping[str, Collection[Wait]]) -> frozenset[str]:
+    """Return the agents that will never go on, as all that could let them wait for each other.
+
+    Args:
+        waits: By agent, what it waits for. It goes on when it has all of that.
+    """
+    stuck = set(waits)
+    while free := {agent for agent in stuck if all(_ends(wait, stuck) for wait in waits[agent])}:
+        stuck -= free
+    return frozenset(stuck)
+
+
+def _ends(wait: Wait, stuck: Collection[str]) -> bool:
+    held = [target in stuck for target in wait.targets]
+    return not (any(held) if wait.every else held and all(held))
 
 
 def find_ring(waits: Mapping[str, Collection[str]], start: str) -> tuple[str, ...] | None:

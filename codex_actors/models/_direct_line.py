@@ -29,6 +29,8 @@ _PIECE: Final = 64 * 1024
 _LARGEST_HEAD: Final = 100 * 1024
 """Bytes that an answer's headers may have."""
 
+_HEADS: Final = 256
+"""Heads of requests that are kept: each thread has one of its own."""
 _BROKEN: Final = (
     OSError,
     UnicodeError,  # a name that is none
@@ -66,6 +68,18 @@ def address_of(url: httpx.URL, context: ssl.SSLContext) -> Address:
 
 
 @final
+@attrs.frozen
+class _Head:
+    """What a request begins with."""
+
+    text: bytes
+    """All of it, or all up to the length of the body."""
+    has_length: bool
+    likeness: h11.Request
+    """The same for a request without a body."""
+
+
+@final
 @attrs.define(eq=False)
 class _Wire:
     """One connection."""
@@ -77,6 +91,8 @@ class _Wire:
         factory=lambda: h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
     )
     free_until: float = 0.0
+    broken: bool = False
+    """Whether a request could not be sent to its end."""
 
     @property
     def expired(self) -> bool:
@@ -88,17 +104,22 @@ class _Wire:
         """Whether the server closed it, or says something that nobody asked for."""
         return self.socket.socket.is_readable()
 
-    async def send(self, request: h11.Request, body: Sequence[bytes]) -> None:
-        pieces = [self.http.send(request) or b""]
-        pieces += [self.http.send(h11.Data(data=piece)) or b"" for piece in body]
+    async def send(self, head: _Head, body: Sequence[bytes]) -> None:
+        # The head is written already: h11 is only told of a request that is like it.
+        self.http.send(head.likeness)
         self.http.send(h11.EndOfMessage())
-        if sum(map(len, pieces)) <= _PIECE:
+        size = sum(map(len, body))
+        pieces = [head.text, *body]
+        if head.has_length:
+            pieces[0] += b"%d\r\n\r\n" % size
+        if size <= _PIECE:
             pieces = [b"".join(pieces)]
         try:
             for piece in pieces:
                 await self.stream.send_all(piece)
         except trio.BrokenResourceError:
             # A server may refuse a request half-way; what it says then is worth reading.
+            self.broken = True
             await trio.lowlevel.checkpoint()
 
     async def receive_head(self) -> h11.Response:
@@ -110,11 +131,14 @@ class _Wire:
                 return event
 
     async def receive(self) -> None:
+        data = await self.stream.receive_some(_PIECE)
+        if not data and self.http.their_state is h11.SEND_RESPONSE:
+            raise h11.RemoteProtocolError("Server disconnected without sending a response.")
+        self.http.receive_data(bytes(data))
+
+    async def receive_body(self) -> None:
         with trio.move_on_after(self.idle_timeout):
-            data = await self.stream.receive_some(_PIECE)
-            if not data and self.http.their_state is h11.SEND_RESPONSE:
-                raise h11.RemoteProtocolError("Server disconnected without sending a response.")
-            self.http.receive_data(bytes(data))
+            await self.receive()
             return
         raise LineSilent(f"nothing came for {self.idle_timeout:g} seconds")
 
@@ -134,11 +158,12 @@ class DirectLine:
         self._free: list[_Wire] = []
         """The one that was used last is at the end."""
         self._open: set[_Wire] = set()
+        self._heads: dict[tuple[object, ...], _Head] = {}
 
     async def send(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> DirectReply:
         """See `Line.send`."""
-        request = self._request(headers, body)
         try:
+            request = self._head(headers, "GET" if body is None else "POST")
             wire = await self._wire()
             try:
                 await wire.send(request, body or ())
@@ -197,12 +222,30 @@ class DirectLine:
             return _Wire(stream, socket, self._idle_timeout)
         raise LineBroke from TimeoutError(f"no connection within {CONNECT:g} seconds")
 
-    def _request(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> h11.Request:
-        lines = [("host", self._address.shown), ("connection", "keep-alive"), *headers.items()]
-        if body is not None:
-            lines.append(("content-length", str(sum(map(len, body)))))
-        method = "GET" if body is None else "POST"
-        return h11.Request(method=method, target=self._address.target, headers=lines)
+    def _head(self, headers: Mapping[str, str], method: str) -> _Head:
+        """Return the head of a request: h11 checks and writes it, once for each thread's headers.
+
+        Raises:
+            h11.LocalProtocolError: if it cannot be sent.
+        """
+        key = method, *headers.items()
+        if key not in self._heads:
+            if len(self._heads) >= _HEADS:
+                self._heads.clear()
+            self._heads[key] = self._new_head(headers, method)
+        return self._heads[key]
+
+    def _new_head(self, headers: Mapping[str, str], method: str) -> _Head:
+        address = self._address
+        lines = [("host", address.shown), ("connection", "keep-alive"), *headers.items()]
+        has_length = method == "POST"
+        if has_length:
+            lines.append(("content-length", "0"))
+        request = h11.Request(method=method, target=address.target, headers=lines)
+        text = h11.Connection(h11.CLIENT).send(request) or b""
+        if has_length:
+            text = text.removesuffix(b"0\r\n\r\n")
+        return _Head(text, has_length, request)
 
 
 @final
@@ -227,7 +270,7 @@ class DirectReply:
             return None
         try:
             while not (piece := self._take(wire.http)) and not self.ended:
-                await wire.receive()
+                await wire.receive_body()
         except _BROKEN as error:
             raise LineBroke from error
         except trio.Cancelled:
@@ -241,7 +284,7 @@ class DirectReply:
         if wire is None:
             return
         both = {wire.http.our_state, wire.http.their_state}
-        if both == {h11.DONE} and not wire.http.trailing_data[0]:
+        if both == {h11.DONE} and not (wire.http.trailing_data[0] or wire.broken):
             self._line.keep(wire)
         else:
             await self._line.drop(wire)

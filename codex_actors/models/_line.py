@@ -59,6 +59,8 @@ class Line(Protocol):
     async def send(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> Reply:
         """Post the body, in pieces, or get what is there; return once an answer's headers are here.
 
+        However long that takes: the caller has a deadline.
+
         Raises:
             LineBroke: if no answer came.
             NoSuchLine: if the address is none.

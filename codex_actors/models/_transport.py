@@ -121,8 +121,11 @@ class HttpTransport(trio.abc.AsyncResource):
     async def _send(
         self, line: Line, headers: Mapping[str, str], body: Sequence[bytes] | None
     ) -> Reply:
+        seconds = self._idle_timeout
         try:
-            return await line.send({**headers, **self._authorization}, body)
+            with trio.move_on_after(seconds):
+                return await line.send({**headers, **self._authorization}, body)
+            raise ConnectionFailed(f"no answer from {self._shown!r} within {seconds:g} seconds")
         except NoSuchLine as error:
             raise self._no_address(error) from error
         except LineBroke as error:

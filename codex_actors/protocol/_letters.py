@@ -6,7 +6,7 @@ from typing import NewType
 
 import attrs
 
-from ._ids import ROOT, AgentPath, ThreadId
+from ._ids import AgentPath, ThreadId
 
 LetterId = NewType("LetterId", str)
 """A UUIDv7; names one letter, so that it is delivered once."""
@@ -19,7 +19,8 @@ class Letter:
     text: str
     trigger: bool = False
     """Whether it starts a turn of a receiver that is idle; otherwise it waits for the next."""
-    sender: AgentPath = ROOT
+    sender: AgentPath | None = None
+    """None: the agent whose tool sends it, or the root if that is nobody's."""
 
 
 @attrs.frozen(kw_only=True)

@@ -10,6 +10,8 @@ from typing import Final, final
 
 import attrs
 
+from ._syncing import sync_all
+
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 """Rollouts hold what users and their files say; nobody else is to read them."""
@@ -47,7 +49,7 @@ class AppendFiles:
         self._max_open = max_open
         self._open: OrderedDict[str, int] = OrderedDict()
         self._unsynced: set[str] = set()
-        self._created: set[str] = set()
+        self._unsynced_folders: set[str] = set()
 
     @property
     def unsynced(self) -> bool:
@@ -66,16 +68,10 @@ class AppendFiles:
     def sync(self) -> OSError | None:
         """Have the disk hold what was written. Returns the first problem; the rest is tried."""
         problem: OSError | None = None
-        for path in sorted(self._unsynced):
-            try:
-                os.fsync(self._descriptor(path))
-                self._sync_name(path)
-            except OSError as error:
-                self._drop(path)
-                problem = problem or error
-            else:
-                self._unsynced.discard(path)
-        return problem
+        waiting = sorted(self._unsynced)
+        for start in range(0, len(waiting), self._max_open):
+            problem = self._sync_some(waiting[start : start + self._max_open]) or problem
+        return self._sync_names() or problem
 
     def close(self) -> None:
         """Close all files."""
@@ -97,6 +93,21 @@ class AppendFiles:
             return Appended(written, error)
         return Appended(written)
 
+    def _sync_some(self, paths: Sequence[str]) -> OSError | None:
+        """Do so with no more files than can be open at once."""
+        refused: dict[str, OSError] = {}
+        descriptors: dict[str, int] = {}
+        for path in paths:
+            try:
+                descriptors[path] = self._descriptor(path)
+            except OSError as error:
+                refused[path] = error
+        refused.update(sync_all(descriptors))
+        for path in refused:
+            self._drop(path)
+        self._unsynced.difference_update(descriptors.keys() - refused.keys())
+        return next(iter(refused.values()), None)
+
     def _descriptor(self, path: str) -> int:
         if path in self._open:
             self._open.move_to_end(path)
@@ -115,17 +126,24 @@ class AppendFiles:
         except FileNotFoundError:
             make_folder(os.path.dirname(path))
             descriptor = os.open(path, flags | os.O_CREAT, FILE_MODE)
-            self._created.add(path)
+            self._unsynced_folders.add(os.path.dirname(path))
             return descriptor
 
-    def _sync_name(self, path: str) -> None:
-        if path in self._created:
-            folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
+    def _sync_names(self) -> OSError | None:
+        """Have the disk hold the names of new files: of all in one folder at once."""
+        problem: OSError | None = None
+        for path in sorted(self._unsynced_folders):
             try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-            self._created.discard(path)
+                folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+            except OSError as error:
+                problem = problem or error
+            else:
+                self._unsynced_folders.discard(path)
+        return problem
 
     def _drop(self, path: str) -> None:
         descriptor = self._open.pop(path, None)

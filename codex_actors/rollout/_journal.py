@@ -4,6 +4,7 @@ Invariants, held by tests/rollout/test_journal.py:
 
 * what a method returned is in the journal; what it raised `JournalError` for is not, and of many
   entries in one call either all are there or none;
+* what was to be written late is in the journal before anything that comes after it;
 * a task has one outcome, the first that the journal took, and everybody who settles it is told
   that one;
 * reading the journal back gives the state that its methods returned.
@@ -17,6 +18,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
 from typing import Literal, TypeAlias, final
 
+import attrs
 import trio
 
 from ..protocol import LetterId, PostedLetter, TaskId, TaskOutcome, TaskRecord, ThreadId
@@ -33,12 +35,13 @@ from ._entries import (
     Together,
     encode_entry,
 )
-from ._errors import DuplicateTask, JournalRefused, UnknownTask
+from ._errors import DuplicateTask, UnknownTask
 from ._journal_lines import read_journal
 from ._ledger import FileLedger
-from ._page import Page, Slip
+from ._page import Slip
 from ._paths import journal_path, time_stamp
 from ._tally import JournalState, Tally
+from ._tray import Tray
 
 CloseReason: TypeAlias = Literal["closed", "crashed", "along"]
 """Somebody closed the agent, or it crashed for good."""
@@ -56,14 +59,12 @@ class Journal:
     ) -> None:
         self._tally = Tally.of(state)
         self._now = now
-        self._writing = writing
-        self._slips: list[Slip] = []
+        self._on_disk = writing is not None
+        self._tray = Tray(writing, self._note)
         # Outcomes that go along with the next batch, and nobody waits for yet.
         self._soon: dict[TaskId, Slip] = {}
         self._settling: dict[TaskId, trio.Event] = {}
         self._closed = False
-        if writing is not None:
-            writing[1].employ(self._page)
 
     @property
     def state(self) -> JournalState:
@@ -248,19 +249,43 @@ class Journal:
         known = self._tally.tasks.get(task_id)
         if known is None or known.outcome is not None or task_id in self._settling:
             return
-        if self._writing is not None and task_id not in self._soon and not self._closed:
+        if self._on_disk and task_id not in self._soon and not self._closed:
             self._soon[task_id] = self._put(TaskSettled(task_id, outcome, time_stamp(self._now())))
+
+    def settle_late(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
+        """Settle a task as soon as the disk takes that, and return its record as it will be.
+
+        For a task whose end the disk refused to hold, and which is told all the same. Not a
+        checkpoint.
+        """
+        stamp = time_stamp(self._now())
+        self._put_late(TaskSettled(task_id, outcome, stamp))
+        return attrs.evolve(self._tally.tasks[task_id], outcome=outcome, settled_at=stamp)
+
+    def close_late(self, thread_ids: Iterable[ThreadId], reason: CloseReason) -> None:
+        """Close agents as soon as the disk takes that, whatever else is written. Not a checkpoint.
+
+        For agents that are gone, whether the disk holds it or not.
+        """
+        for name in thread_ids:
+            if name in self._tally.agents:
+                self._put_late(AgentClosed(name, reason))
+
+    async def catch_up(self) -> None:
+        """Have written what is late, if the disk takes it.
+
+        Cancellation: it stays late, and goes along with the next entry.
+        """
+        await self._tray.catch_up()
 
     async def aclose(self) -> None:
         """Take no more entries.
 
-        Cancellation: nothing is lost; every entry was handed to the kernel when it was made.
+        Cancellation: what is late is lost; every other entry was handed to the kernel when it
+            was made.
         """
         self._closed = True
-        if self._writing is not None:
-            await trio.to_thread.run_sync(self._writing[0].close, abandon_on_cancel=True)
-        else:
-            await trio.lowlevel.checkpoint()
+        await self._tray.aclose()
 
     async def _settle(self, outcomes: Mapping[TaskId, TaskOutcome]) -> None:
         stamp = time_stamp(self._now())
@@ -268,7 +293,7 @@ class Journal:
         self._settling.update(dict.fromkeys(outcomes, written))
         try:
             for slip in [self._soon[name] for name in outcomes if name in self._soon]:
-                await self._finish(slip)
+                await self._tray.finish(slip)
             await self._enter_all(
                 [
                     TaskSettled(task_id, outcome, stamp)
@@ -292,50 +317,18 @@ class Journal:
                 await self._enter(Together(tuple(entries)))
 
     async def _enter(self, entry: Entry) -> None:
-        await self._finish(self._put(entry))
+        await self._tray.finish(self._put(entry))
 
     def _put(self, entry: Entry) -> Slip:
-        if self._closed:
-            raise trio.ClosedResourceError
-        slip = Slip(entry, encode_entry(entry, time_stamp(self._now())))
-        self._slips.append(slip)
+        slip = self._slip(entry)
+        self._tray.put(slip)
         return slip
 
-    async def _finish(self, slip: Slip) -> None:
-        """Have the slip written."""
-        if self._writing is None:
-            await self._keep(slip)
-            return
-        ledger, clerk = self._writing
-        try:
-            await clerk.commit()
-        except trio.Cancelled:
-            await self._withdraw(slip, clerk)
-            raise
-        if slip.refused is not None:
-            reason = slip.refused.strerror or str(slip.refused)
-            raise JournalRefused(ledger.path, reason) from slip.refused
+    def _put_late(self, entry: Entry) -> None:
+        self._tray.put_late(self._slip(entry))
 
-    async def _keep(self, slip: Slip) -> None:
-        self._slips.remove(slip)
-        await trio.lowlevel.checkpoint()
-        slip.refused = None
-        self._note(slip)
-
-    async def _withdraw(self, slip: Slip, clerk: Clerk) -> None:
-        """Leave no entry behind that a cancelled caller does not know of."""
-        if slip in self._slips:
-            self._slips.remove(slip)
-        else:
-            # Another caller may be writing it. That takes as long as one batch.
-            with trio.CancelScope(shield=True):
-                await clerk.wait_current()
-
-    def _page(self) -> Page | None:
-        if self._writing is None or not self._slips:
-            return None
-        slips, self._slips = self._slips, []
-        return Page(self._writing[0], slips, self._note)
+    def _slip(self, entry: Entry) -> Slip:
+        return Slip(entry, encode_entry(entry, time_stamp(self._now())))
 
     def _note(self, slip: Slip) -> None:
         entry = slip.entry

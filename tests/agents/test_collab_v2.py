@@ -75,7 +75,12 @@ async def test_each_is_told_of_the_team_in_our_own_words(
 async def test_what_config_says_takes_the_place_of_our_words(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
-    hints = {"root_hint": "lead {well}", "agent_hint": "", "mode_hint": "", "spawn_hint": "be bold"}
+    hints: dict[str, Any] = {
+        "root_hint": "lead {well}",
+        "agent_hint": "",
+        "mode_hint": "",
+        "spawn_hint": "be bold",
+    }
     async with open_team(tmp_path, "v2", agent_instructions="You are below.", **hints) as team:
         await team.play([spawn2("helper")], [wait2()], DONE)
         [child] = team.root.children

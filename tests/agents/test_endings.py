@@ -129,7 +129,7 @@ async def test_an_outcome_that_the_disk_refuses_is_told_all_the_same(tmp_path: P
         async with tree.events() as events:
             first = await root.assign("hi")
             # The journal's file is found anew when it was closed.
-            writing = tree._commons.books.journal._writing
+            writing = tree._commons.books.journal._tray._writing
             assert writing is not None
             writing[0].close()
             records.append(await first.wait())

@@ -12,10 +12,10 @@ import trio
 import trio._core._run
 import trio.testing
 
-from codex_actors.actors import ActorTerminated
+from codex_actors.actors import ActorTerminated, Restart
 from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
-from codex_actors.protocol import Capacity, TaskCompleted, TaskFailed, TaskInterrupted
+from codex_actors.protocol import Capacity, Completed, TaskCompleted, TaskFailed, TaskInterrupted
 from tests.agents.support import open_tree, settings, toolbox
 
 SLOW = [{"call": "slow"}]
@@ -91,14 +91,16 @@ async def test_crash_of_an_owner(
         assert record.outcome == TaskCompleted("ok")
 
 
+@pytest.mark.parametrize("first", [True, False])
 async def test_spawn_while_the_owner_crashes(
-    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, first: bool
 ) -> None:
     """Whoever asked is told in the words of the page, or has the child."""
     clock = Clock()
     async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
         root = await tree.spawn()
-        await root.spawn(AgentSpec(name="first"))
+        if first:
+            await root.spawn(AgentSpec(name="first"))
         await trio.sleep(1)
         clock.curse("/root")
         await root.assign("crash")
@@ -144,3 +146,79 @@ async def test_crash_in_an_interrupt(
         await trio.sleep(10)
 
         assert task.record.get().outcome == TaskInterrupted("me")
+
+
+async def test_interrupt_of_one_that_has_ended(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Whoever has ended is idle, though it had more to do."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child", restart=Restart.TEMPORARY))
+        tasks = [await child.assign("work") for _ in range(2)]
+        await trio.sleep(1)
+        clock.curse("/root/child")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(child.interrupt)
+            nursery.start_soon(child.interrupt)
+        await child.interrupt()
+
+        assert "shutdown" == child.status.get()
+        assert all(task.record.get().outcome is not None for task in tasks)
+
+
+async def test_interrupt_beside_new_tasks(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Whoever interrupts waits for what was interrupted, not for what was given after that."""
+    model = ScriptedModel([{"call": "stubborn"}], SLOW)
+    async with open_tree(tmp_path, model) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        tasks = [await root.assign("work") for _ in range(3)]
+        await trio.sleep(1)
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(root.interrupt, "me")
+                await trio.sleep(1)
+                later = [await agent.assign("go on") for agent in (root, child)]
+
+        assert 3 * [TaskInterrupted("me")] == [task.record.get().outcome for task in tasks]
+        assert 2 * [None] == [task.record.get().outcome for task in later]
+
+
+@pytest.mark.parametrize("looks", range(3))
+async def test_close_below_a_crash(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, looks: int
+) -> None:
+    """A child that is down with its owner can be closed, and does not come up again."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        children = [await root.spawn() for _ in range(8)]
+        tasks = [await child.assign("work") for child in children]
+        await trio.sleep(1)
+        clock.curse("/root", looks)
+        await root.assign("crash")
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+                for child in children:
+                    for _ in range(3):
+                        await trio.lowlevel.checkpoint()
+                    nursery.start_soon(child.close, "me")
+
+        assert () == root.children
+        assert {TaskInterrupted("me")} == {task.record.get().outcome for task in tasks}
+
+
+async def test_status_of_a_root_that_is_resumed(tmp_path: Path) -> None:
+    """It is what it was, as that of every other agent."""
+    async with open_tree(tmp_path, ScriptedModel([{"say": "ok"}]), ephemeral=False) as tree:
+        root = await tree.spawn()
+        await (await root.assign("work")).wait()
+        await root.status.wait_value(lambda status: status != "running")
+    async with open_tree(tmp_path, ScriptedModel(), ephemeral=False) as tree:
+        root = await tree.spawn(AgentSpec(resume=root.thread_id))
+
+        assert Completed("ok") == root.status.get()

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import permutations
+from itertools import chain, combinations, permutations
 
 import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from codex_actors.core._waits import find_ring
+from codex_actors.core._waits import Wait, find_ring, find_stuck
 
 Waits = Mapping[str, Collection[str]]
 Find = Callable[[Waits, str], tuple[str, ...] | None]
@@ -118,3 +118,48 @@ def test_planted_bugs_are_found(bug: Find) -> None:
 
     search = settings(max_examples=2000, database=None, deadline=None, phases=[Phase.generate])
     find(st.tuples(EDGES, st.sampled_from(AGENTS)), is_caught, settings=search)
+
+
+NAMES = st.lists(st.sampled_from(AGENTS), max_size=3).map(tuple)
+ALL_WAITS = st.dictionaries(
+    st.sampled_from(AGENTS), st.lists(st.builds(Wait, NAMES, st.booleans()), max_size=2)
+)
+
+
+@pytest.mark.parametrize(
+    ("waits", "stuck"),
+    [
+        ({}, ""),
+        ({"a": [Wait(("a",), every=True)]}, "a"),
+        ({"a": [Wait(("a",), every=False)]}, "a"),
+        ({"a": [Wait((), every=False)], "b": [Wait((), every=True)]}, ""),
+        ({"a": [Wait(("b", "c"), every=True)], "b": [Wait(("a",), every=True)]}, "ab"),
+        ({"a": [Wait(("b", "c"), every=False)], "b": [Wait(("a",), every=True)]}, ""),
+        (
+            {
+                "a": [Wait(("b", "c"), every=False)],
+                "b": [Wait(("a",), every=True)],
+                "c": [Wait(("a", "d"), every=True)],
+            },
+            "abc",
+        ),
+    ],
+)
+def test_who_is_stuck(waits: Mapping[str, list[Wait]], stuck: str) -> None:
+    assert frozenset(stuck) == find_stuck(waits)
+
+
+def holds_itself_up(some: Collection[str], waits: Mapping[str, list[Wait]]) -> bool:
+    def is_held(wait: Wait) -> bool:
+        held = [target in some for target in wait.targets]
+        return any(held) if wait.every else bool(held) and all(held)
+
+    return all(any(map(is_held, waits[agent])) for agent in some)
+
+
+@given(ALL_WAITS)
+def test_the_stuck_are_all_those_that_hold_each_other_up(waits: dict[str, list[Wait]]) -> None:
+    sets = chain.from_iterable(combinations(waits, n) for n in range(len(waits) + 1))
+    every = frozenset(chain.from_iterable(some for some in sets if holds_itself_up(some, waits)))
+
+    assert every == find_stuck(waits)

@@ -7,12 +7,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
+import h11
 import pytest
 import trio
 import trio.testing
 
+from codex_actors.models import ConnectionFailed, Prompt, ResponsesClient
 from codex_actors.models._direct_line import KEEP_ALIVE, Address, DirectLine
 from codex_actors.models._line import LineBroke, LineSilent, Reply
+from codex_actors.protocol import Provider
+from tests.models.test_responses_client import raw_server
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
@@ -73,11 +77,15 @@ async def read(reply: Reply) -> bytes:
 
 async def test_what_is_sent() -> None:
     heard: list[bytes] = []
-    async with line_to(saying(WHOLE, WHOLE, heard=heard)) as line:
+    async with line_to(saying(*[WHOLE] * 4, heard=heard)) as line:
         assert await read(await line.send({"x": "y"}, [b"one, ", b"two"])) == b"abcdefg"
         assert await read(await line.send({"accept": "*/*"}, None)) == b"abcdefg"
+        assert await read(await line.send({"x": "y"}, [b"100%"])) == b"abcdefg"
+        assert await read(await line.send({"x": "y"}, [])) == b"abcdefg"
 
-    posted, got = (request.decode().split("\r\n") for request in heard)
+    posted, got, again, empty = (request.decode().split("\r\n") for request in heard)
+    assert again == [*posted[:4], "content-length: 4", "", "100%"]
+    assert empty == [*posted[:4], "content-length: 0", "", ""]
     assert posted[0] == "POST /v1?q=1 HTTP/1.1"
     assert posted[1].lower().startswith("host: 127.0.0.1:")
     assert [text.lower() for text in posted[2:]] == [
@@ -196,9 +204,28 @@ async def test_silence(autojump_clock: trio.testing.MockClock) -> None:
 
 
 async def test_silence_before_an_answer(autojump_clock: trio.testing.MockClock) -> None:
-    async with line_to(saying(b""), idle_timeout=60) as line:
-        with pytest.raises(LineSilent):
-            await line.send({}, [b"x"])
+    async with raw_server(saying(b"")) as base_url:
+        provider = Provider(id="test", base_url=base_url, stream_idle_timeout=60)
+        async with ResponsesClient(provider, environment={}) as client:
+            with pytest.raises(ConnectionFailed, match="within 60 seconds"):
+                async with client.stream(Prompt(model="m", input=())):
+                    pass
+            assert trio.current_time() == 60
+
+
+async def test_what_cannot_be_sent() -> None:
+    async with line_to(saying(WHOLE)) as line:
+        with pytest.raises(LineBroke) as e:
+            await line.send({"x": "a\r\nb: c"}, [b""])
+
+    assert isinstance(e.value.__cause__, h11.LocalProtocolError)
+
+
+async def test_heads_are_not_kept_for_ever() -> None:
+    async with line_to(saying(*[WHOLE] * 600)) as line:
+        for number in range(600):
+            await read(await line.send({"x": str(number)}, [b""]))
+            assert len(line._heads) <= 256
 
 
 @pytest.mark.parametrize("rest", [b"", b"HTTP/1.1 200 Unasked\r\n"], ids=["hangs up", "goes on"])

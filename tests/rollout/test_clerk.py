@@ -273,7 +273,7 @@ async def test_an_outcome_that_nobody_flushed_is_written_by_settle(tmp_path: Pat
 async def test_what_the_disk_refused_to_settle_soon_is_tried_again(tmp_path: Path) -> None:
     async def use(tree: Tree) -> None:
         path = Path(journal_path(tree.home, LEAD))
-        ledger = tree.journal._writing
+        ledger = tree.journal._tray._writing
         assert ledger is not None
         ledger[0].close()  # it is opened anew by the next entry
         kept = path.read_bytes()

@@ -339,7 +339,9 @@ async def test_a_disk_that_refuses_is_an_error_and_nothing_has_happened(tmp_path
 def small_files() -> Any:
     """No file may grow beyond a limit that the test sets; Python ignores the signal."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    yield lambda size: resource.setrlimit(
+        resource.RLIMIT_FSIZE, (soft if size is None else size, hard)
+    )
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
@@ -359,6 +361,45 @@ async def test_half_an_entry_is_none(tmp_path: Path, small_files: Callable[[int]
 
     assert size == after
     assert JournalState(tasks={TaskId("1"): record}) == read_journal(path_in(tmp_path))
+
+
+async def test_what_is_late_is_written_before_what_comes_next(
+    tmp_path: Path, small_files: Callable[[int | None], None]
+) -> None:
+    async with open_journal(str(tmp_path), LEAD) as journal:
+        await journal.create_agent(edge("a"))
+        await journal.assign(task("1"))
+        size = os.stat(path_in(tmp_path)).st_size
+        small_files(size)
+        told = journal.settle_late(TaskId("1"), TaskCompleted("done"))
+        journal.close_late([ThreadId("a"), ThreadId("?")], "closed")
+        await journal.catch_up()
+        with pytest.raises(JournalRefused):
+            await journal.create_agent(edge("b"))
+        refused = (os.stat(path_in(tmp_path)).st_size, journal.task(TaskId("1")))
+        small_files(None)
+        await journal.create_agent(edge("b"))
+        lines = Path(path_in(tmp_path)).read_text("utf-8").splitlines()[2:]
+        state = journal.state
+
+    assert (size, task("1")) == refused
+    kinds = [json.loads(line)["type"] for line in lines]
+    assert ["task_settled", "agent_closed", "agent_created"] == kinds
+    assert told == state.tasks[TaskId("1")]
+    assert [ThreadId("a")] == list(state.closed)
+    assert state == read_journal(path_in(tmp_path))
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+async def test_what_is_late_is_written_at_the_end(tmp_path: Path, on_disk: bool) -> None:
+    async with open_journal(str(tmp_path) if on_disk else None, LEAD) as journal:
+        await journal.assign(task("1"))
+        told = journal.settle_late(TaskId("1"), TaskCompleted("done"))
+    with pytest.raises(trio.ClosedResourceError):
+        journal.settle_late(TaskId("1"), TaskCompleted("again"))
+
+    assert told == journal.task(TaskId("1"))
+    assert not on_disk or journal.state == read_journal(path_in(tmp_path))
 
 
 async def test_a_task_is_assigned_once(tmp_path: Path) -> None:

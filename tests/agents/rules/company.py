@@ -26,7 +26,7 @@ from codex_actors.protocol import (
     ToolOutput,
 )
 from codex_actors.rollout import open_journal
-from codex_actors.tools import Tool, Toolbox, ToolContext, answer
+from codex_actors.tools import Toolbox, ToolContext, answer
 from tests.agents.support import Remembering, settings, tool
 
 Deed: TypeAlias = Callable[[AgentHandle], Awaitable[object]]
@@ -220,5 +220,3 @@ async def journal_of(home: Path, root: AgentHandle) -> AsyncGenerator[Any, None]
     """What the disk knows of a tree that has ended."""
     async with open_journal(str(home), root.thread_id) as journal:
         yield journal.state
-
-

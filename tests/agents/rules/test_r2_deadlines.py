@@ -153,7 +153,7 @@ async def test_a_spawn_below_an_agent_that_does_not_come_up_is_undone(
         child = await child_of(company.root, "child")
         task = await child.assign(doing("crash"))
         await trio.sleep(0.1)
-        with pytest.raises(DeadlinePassed, match="a child of /root/child.*it was undone"):
+        with pytest.raises(DeadlinePassed, match=r"a child of /root/child.*it was undone"):
             await child.spawn()
 
         assert trio.current_time() == pytest.approx(0.6)
@@ -186,7 +186,7 @@ async def test_a_task_for_an_agent_that_does_not_come_up_is_handed_over_late(
         child = await child_of(company.root, "child")
         first = await child.assign(doing("crash"))
         await trio.sleep(0.1)
-        with pytest.raises(DeadlinePassed, match="a task for /root/child.*may have been sent"):
+        with pytest.raises(DeadlinePassed, match=r"a task for /root/child.*may have been sent"):
             await child.assign("late")
 
         assert DONE == await outcome(first)

@@ -8,18 +8,18 @@ interrupted that. Letters obey the same law: on disk first, delivered once, in o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 import trio
 import trio.testing
 
-from codex_actors.actors import ActorTerminated, RestartLimit, Strategy
+from codex_actors.actors import ActorTerminated, Restart, RestartLimit, Strategy
 from codex_actors.agents import AgentHandle, AgentSpec, EmptyInput, LetterBoxFull, Task
 from codex_actors.protocol import (
+    Capacity,
     Completed,
     Errored,
     ErrorOccurred,
@@ -39,13 +39,14 @@ from codex_actors.protocol import (
 )
 from codex_actors.tools import Toolbox
 from tests.agents.rules.company import (
+    CRASH,
     DONE,
     PATIENCE,
     Company,
+    Deed,
     Post,
     child_of,
     crash,
-    do,
     doing,
     journal_of,
     once,
@@ -56,7 +57,7 @@ from tests.agents.rules.company import (
     script,
     until_status,
 )
-from tests.agents.support import names, settings
+from tests.agents.support import names
 
 Clock = trio.testing.MockClock
 
@@ -197,7 +198,6 @@ async def test_whoever_asked_is_told_of_bad_ends_too(
         await until_status(company.root, Completed)
 
         assert 1 == len(notices(company.texts(company.root)))
-        assert [task.record.get().id] != []
 
 
 async def test_a_reused_agent_is_told_of_again(tmp_path: Path, autojump_clock: Clock) -> None:
@@ -229,8 +229,6 @@ async def test_news_reach_an_asker_that_is_not_loaded(
     tmp_path: Path, autojump_clock: Clock
 ) -> None:
     """D12: the reference drops them."""
-    from codex_actors.protocol import Capacity
-
     async with open_company(tmp_path, capacity=Capacity(loaded=2)) as company:
         asker = await child_of(company.root, "asker")
         await run(asker, doing())
@@ -352,13 +350,19 @@ async def test_a_poisoned_leaf_ends_alone(tmp_path: Path, autojump_clock: Clock)
     async with open_company(tmp_path, toolbox=make) as company:
         leaf = await company.root.spawn(AgentSpec(name="leaf", instructions=poisoned))
         beside = await child_of(company.root, "beside")
-        first = await leaf.assign("one", reply_to=company.root)
-        tasks = [first, *[await leaf.assign(word) for word in ("two", "three", "four", "five")]]
+        tasks = [await leaf.assign("one", reply_to=company.root)]
+
+        async def give(word: str) -> None:
+            tasks.append(await leaf.assign(word))
+
+        async with trio.open_nursery() as nursery:
+            for word in ("two", "three", "four", "five"):
+                nursery.start_soon(give, word)
         outcomes = [await outcome(task) for task in tasks]
 
         assert outcomes[0] == TaskFailed("the agent crashed at it twice", "internal_server_error")
         assert all(isinstance(ending, TaskFailed) for ending in outcomes)
-        assert "the agent crashed: " in outcomes[-1].message  # type: ignore[union-attr]
+        assert "the agent crashed: RuntimeError('poison')" in str(outcomes[-1])
         await until_status(leaf, "shutdown")
         assert (beside,) == company.root.children
         await trio.testing.wait_all_tasks_blocked()
@@ -384,7 +388,7 @@ async def test_siblings_are_restarted_together_and_take_up_what_they_had_in_hand
     strategy: Strategy, tmp_path: Path, autojump_clock: Clock
 ) -> None:
     post = Post()
-    deeds = {"post": post, "crash_once": once(crash)}
+    deeds: dict[str, Deed] = {"post": post, "crash_once": once(crash)}
     async with open_company(tmp_path, deeds, spec=AgentSpec(strategy=strategy)) as company:
         older, crashing, younger = [
             await child_of(company.root, name) for name in ("older", "crashing", "younger")
@@ -417,7 +421,9 @@ async def test_who_is_brought_down_twice_with_a_task_is_not_brought_up_with_it_a
         fatal = await crashing.assign(doing("crash"))
 
         assert isinstance(await outcome(fatal), TaskFailed)
-        assert TaskInterrupted("restart") == await outcome(task)
+        failed = await outcome(task)
+        assert isinstance(failed, TaskFailed)
+        assert "brought down with another" in failed.message
         assert DONE == await run(beside, doing())
 
 
@@ -442,8 +448,6 @@ async def test_children_of_a_crashed_agent_come_up_with_it(
 async def test_a_temporary_sibling_stays_down_and_its_tasks_end(
     tmp_path: Path, autojump_clock: Clock
 ) -> None:
-    from codex_actors.actors import Restart
-
     async with open_company(tmp_path, spec=AgentSpec(strategy=Strategy.ONE_FOR_ALL)) as company:
         crashing = await child_of(company.root, "crashing")
         brief = await child_of(company.root, "brief", restart=Restart.TEMPORARY)
@@ -461,8 +465,6 @@ async def test_a_temporary_sibling_stays_down_and_its_tasks_end(
 async def test_an_agent_that_crashes_in_the_moment_of_an_interrupt_does_not_go_on(
     tmp_path: Path, autojump_clock: Clock
 ) -> None:
-    from tests.agents.rules.company import CRASH
-
     async with open_company(tmp_path) as company:
         child = await child_of(company.root, "child")
 
@@ -568,7 +570,7 @@ async def test_a_letter_that_comes_in_the_moment_a_turn_ends_is_read_once(
     trigger: bool, tmp_path: Path, autojump_clock: Clock
 ) -> None:
     async with open_company(tmp_path) as company:
-        for checkpoints in range(40):
+        for checkpoints in range(0, 40, 2):
             child = await child_of(company.root, "child")
             task = await child.assign(doing())
             for _ in range(checkpoints):
@@ -626,7 +628,7 @@ async def test_a_box_takes_256_letters_and_says_from_whom(
         for number in range(256):
             sender = chatty.path if number else company.root.path
             await child.send(Letter(text="blah", sender=sender))
-        with pytest.raises(LetterBoxFull, match="256 .*255 of them from /root/chatty"):
+        with pytest.raises(LetterBoxFull, match=r"256 .*255 of them from /root/chatty"):
             await child.send("one more")
         await run(child, doing())
 
@@ -693,28 +695,26 @@ async def test_a_letter_survives_a_crash_of_its_reader(
         assert 1 == sum("by the way" in t for t in company.texts(child))
 
 
+@pytest.mark.parametrize("checkpoints", range(0, 12, 2))
 async def test_a_task_that_could_not_be_handed_over_is_settled(
-    tmp_path: Path, autojump_clock: Clock
+    checkpoints: int, tmp_path: Path, autojump_clock: Clock
 ) -> None:
     """An agent that ends in the moment it is given a task: it is run, or refused and settled."""
-    for checkpoints in range(12):
-        records: list[TaskRecord] = []
-        async with open_company(tmp_path) as company:
-            child = await child_of(company.root, "child")
+    records: list[TaskRecord] = []
+    async with open_company(tmp_path) as company:
+        child = await child_of(company.root, "child")
 
-            async def give() -> None:
-                try:
-                    records.append(await (await child.assign(doing())).wait())
-                except ActorTerminated:
-                    pass
+        async def give() -> None:
+            with suppress(ActorTerminated):
+                records.append(await (await child.assign(doing())).wait())
 
-            with trio.fail_after(PATIENCE):
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(give)
-                    for _ in range(checkpoints):
-                        await trio.lowlevel.checkpoint()
-                    await child.close()
-        assert all(record.outcome is not None for record in records)
+        with trio.fail_after(PATIENCE):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(give)
+                for _ in range(checkpoints):
+                    await trio.lowlevel.checkpoint()
+                await child.close()
+    assert all(record.outcome is not None for record in records)
 
 
 async def test_nothing_starts_while_the_tree_is_being_left(
@@ -730,6 +730,3 @@ async def test_nothing_starts_while_the_tree_is_being_left(
 
     assert TaskInterrupted("shutdown") == task.record.get().outcome
     assert 1 == company.requests(child)
-
-
-_ = (attrs, Callable, do, settings)

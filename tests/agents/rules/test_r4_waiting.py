@@ -255,3 +255,22 @@ async def test_a_wait_that_was_given_up_makes_no_ring(
 
 async def trio_sleep(me: AgentHandle) -> None:
     await trio.sleep(50)
+
+
+async def test_a_task_that_has_ended_holds_nobody_up_in_a_ring(
+    tmp_path: Path, autojump_clock: Clock
+) -> None:
+    """Who waits for two, of which one is done, waits for the other only."""
+    ring = Ring()
+    async with open_company(tmp_path, {"lead": ring.waiting("quick", "slow")}) as company:
+        lead, quick, slow = [
+            await child_of(company.root, name) for name in ("lead", "quick", "slow")
+        ]
+        nap = script([{"sleep": 0.5}, {"say": "done"}])
+        ring.tasks = {"quick": await quick.assign(nap), "slow": await slow.assign(doing("sleep"))}
+        ring.tasks["lead"] = await lead.assign(doing("lead"))
+        await trio.sleep(1)
+        company.deeds["quick"] = ring.waiting("lead")
+
+        assert DONE == await run(quick, doing("quick"))
+        assert {"lead": "went on", "quick": "went on"} == ring.heard
