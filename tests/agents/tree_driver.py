@@ -411,9 +411,9 @@ class Life:
                 self.handles[person.thread_id] = self.tree.agent(person.thread_id)
         self.revive_jobs(before)
         self.belief.revive(restarts=restarts)
-        for thread_id, status in before.statuses.items():
-            if ThreadId(thread_id) in desks and not (restarts and self.has_work(thread_id)):
-                now = self.tree.status(ThreadId(thread_id)).get()
+        for name, status in before.statuses.items():
+            if ThreadId(name) in desks and not (restarts and self.has_work(name)):
+                now = self.tree.status(ThreadId(name)).get()
                 then = "interrupted" if status == "running" else status
                 assert now == then, f"{thread_id} was {status}, and is {now}"
         left = {job.id for job in self.belief.jobs if job.outcome is None and job.left}
