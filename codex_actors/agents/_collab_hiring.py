@@ -149,3 +149,21 @@ class Hiring:
 
 def _counts(desk: Desk) -> bool:
     return desk.parent is not None and desk.busy.get() and not desk.waiting
+
+
+def read_fork(text: str | None) -> Fork:
+    """Return how much of its owner's conversation an agent begins with, as a model says it.
+
+    Raises:
+        CollaborationRefused: if it says nothing of the kind.
+    """
+    word = (text or "").strip().lower() or "all"
+    if word == "all":
+        return "all"
+    if word == "none":
+        return "none"
+    if word.isascii() and word.isdigit() and int(word[:9]) > 0:
+        return int(word[:9])
+    raise CollaborationRefused(
+        f"`fork_turns` cannot be {word[:40]!r}; say `none`, `all`, or a number of turns above 0"
+    )

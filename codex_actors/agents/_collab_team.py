@@ -1,28 +1,48 @@
-"""What the tools share with which the models of a tree work together."""
+"""What the models of a tree may do with each other, whichever tools they do it with."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar, final
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Final, final
 
 import attrs
 import trio
 
-from .._errors import CodexActorsError, InternalError
-from ..protocol import Collaboration, ThreadId, ToolCall, ToolOutput
-from ..tools import Tool, ToolContext, refuse
+from ..core import Entry
+from ..protocol import (
+    AgentStatus,
+    Collaboration,
+    Letter,
+    Refused,
+    Steer,
+    ThreadId,
+    UserTurn,
+)
+from ..rollout import AgentEdge
+from ..tools import ToolContext
+from ._asking import ask, prepare, wait_up
+from ._assigning import assign_task
+from ._bringing_back import bring_back
+from ._closing import close_agent
 from ._collab_hiring import Hiring
+from ._collab_standing import rested, standing, wait_rested
 from ._commons import Commons
+from ._deadlines import within
 from ._desk import Desk
+from ._interrupting import interrupt_agents
+from ._waiting import waiting_for_agents
 
-T = TypeVar("T")
-_SHOWN = 8
+_SHOWN: Final = 8
 
 
 @final
 @attrs.frozen(eq=False)
 class Team:
-    """The agents of a tree, for the tools of their models."""
+    """The agents of a tree, for the tools of their models.
+
+    Whatever it raises of ours is written so that a model can read it.
+    """
 
     commons: Commons
     hiring: Hiring
@@ -35,6 +55,10 @@ class Team:
     def caller(self, context: ToolContext) -> Desk:
         """Return whose model calls. Not a checkpoint."""
         return self.commons.desks[ThreadId(context.thread_id)]
+
+    def standing(self, desk: Desk) -> AgentStatus:
+        """Return how an agent stands. Not a checkpoint."""
+        return standing(self.commons, desk)
 
     def at_work(self, caller: Desk) -> tuple[ThreadId, ...]:
         """Return who else has something to do. Not a checkpoint."""
@@ -50,31 +74,75 @@ class Team:
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         return f"these live: {', '.join(names[:_SHOWN])}{more}"
 
+    async def give(
+        self, caller: Desk, desk: Desk, op: UserTurn, entries: tuple[Entry, ...] = ()
+    ) -> str:
+        """Give an agent a task, and have the caller told of its end; return the task's id.
 
-def guarded(
-    run: Callable[[T, ToolCall, ToolContext], Awaitable[ToolOutput]],
-) -> Callable[[T, ToolCall, ToolContext], Awaitable[ToolOutput]]:
-    """Answer the model in words when what it asked for cannot be had.
+        Args:
+            caller: Whose model gives it.
+            desk: Who is to do it.
+            op: What is to be done.
+            entries: The same as the history will hold it; by default as a user's message.
+        """
+        with self._sending(desk):
+            await wait_up(self.commons, desk)
+            feed = await assign_task(
+                self.commons,
+                desk,
+                op,
+                entries or await prepare(self.commons, op),
+                assigned_by=caller.path,
+                reply_to=caller.thread_id,
+            )
+        return feed.task_id
 
-    Our own mistakes are none of its business.
-    """
+    async def tell(self, caller: Desk, desk: Desk, op: UserTurn) -> str:
+        """Have a running turn hear of something, or give a task; return what it is known by."""
+        if desk.run is not None and not desk.run.stopping:
+            with self._sending(desk):
+                entries = await prepare(self.commons, op)
+                steer = Steer(items=op.items)
+                verdict = await ask(self.commons, desk, steer, entries, None, None)
+            if not isinstance(verdict, Refused):
+                return self.commons.services.new_id()
+        return await self.give(caller, desk, op)
 
-    async def run_guarded(args: T, call: ToolCall, context: ToolContext) -> ToolOutput:
-        try:
-            return await run(args, call, context)
-        except InternalError:
-            raise
-        except CodexActorsError as error:
+    async def write(self, caller: Desk, desk: Desk, text: str) -> None:
+        """Send a letter that starts no turn."""
+        with self._sending(desk):
+            await wait_up(self.commons, desk)
+            await self.commons.post.send(desk, Letter(text=text), caller.path)
+
+    async def interrupt(self, caller: Desk, desk: Desk) -> None:
+        """Stop an agent and all below it."""
+        await interrupt_agents(self.commons, desk, caller.path.text)
+
+    async def close(self, desk: Desk) -> None:
+        """End an agent and all below it."""
+        await close_agent(self.commons, desk, None, "shutdown")
+
+    async def bring_back(self, caller: Desk, edge: AgentEdge) -> Desk:
+        """Let an agent live again that was closed."""
+        self.hiring.check_depth(caller)
+        seconds = self.commons.settings.deadlines.spawn
+        with within(seconds, f"the return of {edge.thread_id}", lambda: "it was undone"):
+            return await bring_back(self.commons, caller, edge)
+
+    async def wait_one(
+        self, caller: Desk, desks: Sequence[Desk], seconds: float
+    ) -> dict[ThreadId, AgentStatus]:
+        """Return how those stand that have nothing to do, when there is one or time is over."""
+        found = rested(self.commons, desks)
+        if found or not seconds:
             await trio.lowlevel.checkpoint()
-            return refuse(call, str(error))
+            return found
+        names = tuple(desk.thread_id for desk in desks)
+        async with waiting_for_agents(self.commons, caller, names):
+            with trio.move_on_after(seconds):
+                found = dict(await wait_rested(self.commons, desks))
+        return found
 
-    return run_guarded
-
-
-def with_roles(tool: Tool, description: str) -> Tool:
-    """Return a spawning tool that tells of the roles, if it takes one."""
-    schema = dict(tool.parameters or {})
-    properties = dict(schema["properties"])
-    if "agent_type" in properties:
-        properties["agent_type"] = {"type": "string", "description": description}
-    return attrs.evolve(tool, parameters={**schema, "properties": properties})
+    def _sending(self, desk: Desk) -> AbstractContextManager[None]:
+        seconds = self.commons.settings.deadlines.send
+        return within(seconds, f"a message for {desk.path}", lambda: "it may have been sent")

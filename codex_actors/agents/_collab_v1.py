@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Final, final
 
 import attrs
-import trio
 
 from ..protocol import (
     AgentName,
     AgentStatus,
-    Refused,
-    Steer,
     ThreadId,
     ToolCall,
     ToolOutput,
     UserTurn,
 )
-from ..tools import Tool, ToolContext, answer, function_tool
-from ..wire import encode_json, encode_status
-from ._asking import ask, wait_up
-from ._assigning import assign_task
-from ._bringing_back import bring_back
-from ._closing import close_agent
+from ..tools import Tool, ToolContext, function_tool
+from ..wire import encode_status
 from ._collab_hiring import Wish
 from ._collab_input import InputItem, Said, read_message
 from ._collab_items import name_of, showing
 from ._collab_roles import describe_models, describe_roles
-from ._collab_standing import rested, standing, wait_rested
-from ._collab_team import Team, guarded, with_roles
-from ._deadlines import within
+from ._collab_team import Team
+from ._collab_words import as_json, guarded, with_roles
 from ._desk import Desk
 from ._errors import CollaborationRefused
-from ._input import prepare_input
-from ._interrupting import interrupt_agents
 from ._prompts import read_prompt
-from ._waiting import waiting_for_agents
 
 NAMESPACE: Final = "multi_agent_v1"
 
@@ -174,23 +162,14 @@ async def _spawn(team: Team, args: _Spawn, call: ToolCall, context: ToolContext)
         desk = await team.hiring.hire(caller, wish, partial(_instruct, team, caller, said, states))
         shown.got(desk.settings.model.slug, desk.settings.effort)
         shown.end(states, [name_of(desk)])
-    return _json(call, {"agent_id": desk.thread_id, "nickname": desk.spec.nickname})
+    return as_json(call, {"agent_id": desk.thread_id, "nickname": desk.spec.nickname})
 
 
 async def _instruct(
     team: Team, caller: Desk, said: Said, states: dict[ThreadId, AgentStatus], desk: Desk
 ) -> None:
-    states[desk.thread_id] = standing(team.commons, desk)
-    await _give(team, caller, said, desk)
-
-
-async def _give(team: Team, caller: Desk, said: Said, desk: Desk) -> str:
-    entries = await prepare_input(said.items, new_id=team.commons.services.new_id)
-    op = UserTurn(items=said.items)
-    feed = await assign_task(
-        team.commons, desk, op, entries, assigned_by=caller.path, reply_to=caller.thread_id
-    )
-    return feed.task_id
+    states[desk.thread_id] = team.standing(desk)
+    await team.give(caller, desk, UserTurn(items=said.items))
 
 
 async def _send(team: Team, args: _Send, call: ToolCall, context: ToolContext) -> ToolOutput:
@@ -203,25 +182,11 @@ async def _send(team: Team, args: _Send, call: ToolCall, context: ToolContext) -
             raise _unknown(team, name)
         _refuse_own(caller, desk, "be told anything", above="asks you, not you it")
         if args.interrupt:
-            await interrupt_agents(team.commons, desk, caller.path.text)
-        before = standing(team.commons, desk)
-        seconds = team.commons.settings.deadlines.send
-        with within(seconds, f"a message for {name}", lambda: "it may have been sent"):
-            await wait_up(team.commons, desk)
-            submission = await _tell(team, caller, said, desk)
+            await team.interrupt(caller, desk)
+        before = team.standing(desk)
+        submission = await team.tell(caller, desk, UserTurn(items=said.items))
         shown.end({name: before}, target)
-    return _json(call, {"submission_id": submission})
-
-
-async def _tell(team: Team, caller: Desk, said: Said, desk: Desk) -> str:
-    """Have a running turn hear of it, or give a task."""
-    if desk.run is not None and not desk.run.stopping:
-        entries = await prepare_input(said.items, new_id=team.commons.services.new_id)
-        if desk.run is not None and not desk.run.stopping:
-            verdict = await ask(team.commons, desk, Steer(items=said.items), entries, None, None)
-            if not isinstance(verdict, Refused):
-                return team.commons.services.new_id()
-    return await _give(team, caller, said, desk)
+    return as_json(call, {"submission_id": submission})
 
 
 async def _resume(team: Team, args: _Resume, call: ToolCall, context: ToolContext) -> ToolOutput:
@@ -235,13 +200,10 @@ async def _resume(team: Team, args: _Resume, call: ToolCall, context: ToolContex
             if edge is None:
                 shown.end({name: "not_found"}, target)
                 raise _unknown(team, name)
-            team.hiring.check_depth(caller)
-            seconds = team.commons.settings.deadlines.spawn
-            with within(seconds, f"the return of {name}", lambda: "it was undone"):
-                desk = await bring_back(team.commons, caller, edge)
-        status = standing(team.commons, desk)
+            desk = await team.bring_back(caller, edge)
+        status = team.standing(desk)
         shown.end({name: status}, [name_of(desk)])
-    return _json(call, {"status": encode_status(status)})
+    return as_json(call, {"status": encode_status(status)})
 
 
 async def _wait(team: Team, args: _Wait, call: ToolCall, context: ToolContext) -> ToolOutput:
@@ -261,32 +223,16 @@ async def _wait(team: Team, args: _Wait, call: ToolCall, context: ToolContext) -
         desks = [desk for desk in found.values() if desk is not None]
         for desk in desks:
             _refuse_own(caller, desk, "be waited for", above="waits for you")
-        seconds = min(max(wished, times.least), times.most) / 1000
-        states = await _await_one(team, caller, desks, seconds, len(desks) < len(found))
+        milliseconds = min(max(wished, times.least), times.most)
+        # Who is not there has nothing to do either.
+        seconds = milliseconds / 1000 if len(desks) == len(found) else 0
+        states = await team.wait_one(caller, desks, seconds)
         states |= {name: "not_found" for name, desk in found.items() if desk is None}
         states = {name: states[name] for name in found if name in states}
         agents = [agent for agent in targets if agent.thread_id in states]
         shown.end(states, agents, needs_receiver=False)
     status = {name: encode_status(status) for name, status in states.items()}
-    return _json(call, {"status": status, "timed_out": not states})
-
-
-async def _await_one(
-    team: Team,
-    caller: Desk,
-    desks: Sequence[Desk],
-    seconds: float,
-    missing: bool,  # noqa: FBT001
-) -> dict[ThreadId, AgentStatus]:
-    states = rested(team.commons, desks)
-    if states or missing:
-        await trio.lowlevel.checkpoint()
-        return states
-    names = tuple(desk.thread_id for desk in desks)
-    async with waiting_for_agents(team.commons, caller, names):
-        with trio.move_on_after(seconds):
-            return dict(await wait_rested(team.commons, desks))
-    return {}
+    return as_json(call, {"status": status, "timed_out": not states})
 
 
 async def _close(team: Team, args: _Close, call: ToolCall, context: ToolContext) -> ToolOutput:
@@ -298,12 +244,12 @@ async def _close(team: Team, args: _Close, call: ToolCall, context: ToolContext)
             shown.end({name: "not_found"}, target)
             raise _unknown(team, name)
         _refuse_own(caller, desk, "be closed", above="made you")
-        before = standing(team.commons, desk)
+        before = team.standing(desk)
         try:
-            await close_agent(team.commons, desk, None, "shutdown")
+            await team.close(desk)
         finally:
             shown.end({name: before}, target)
-    return _json(call, {"previous_status": encode_status(before)})
+    return as_json(call, {"previous_status": encode_status(before)})
 
 
 def _find(team: Team, text: str) -> tuple[ThreadId, Desk | None]:
@@ -332,7 +278,3 @@ def _refuse_own(caller: Desk, desk: Desk, what: str, *, above: str) -> None:
             f"{desk.thread_id} {above}, and cannot {what}; what you have to say goes into your last"
             " message, with which your turn ends"
         )
-
-
-def _json(call: ToolCall, value: object) -> ToolOutput:
-    return answer(call, encode_json(value).decode())

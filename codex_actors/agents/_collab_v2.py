@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Annotated, Final, Literal, final
 
@@ -12,29 +11,23 @@ import trio
 from ..core import Entry, task_message
 from ..protocol import (
     AgentActivityItem,
-    Letter,
     TextInput,
     ToolCall,
     ToolOutput,
     UserTurn,
 )
 from ..tools import Tool, ToolContext, answer, function_tool
-from ..wire import encode_json, encode_status
-from ._asking import wait_up
-from ._assigning import assign_task
-from ._collab_hiring import Wish
+from ..wire import encode_status
+from ._collab_hiring import Wish, read_fork
 from ._collab_input import check_text
 from ._collab_items import show_activity, showing
 from ._collab_paths import check_name, find_agent, find_place, is_below
 from ._collab_roles import describe_models, describe_roles
-from ._collab_standing import standing
-from ._collab_team import Team, guarded, with_roles
-from ._deadlines import within
+from ._collab_team import Team
+from ._collab_words import as_json, guarded, with_roles
 from ._desk import Desk
 from ._errors import CollaborationRefused
-from ._interrupting import interrupt_agents
 from ._prompts import read_prompt
-from ._spec import Fork
 from ._waiting import waiting_for_agents
 
 _Activity = Literal["started", "interacted", "interrupted"]
@@ -179,7 +172,7 @@ async def _spawn(team: Team, args: _Spawn, call: ToolCall, context: ToolContext)
     wish = Wish(
         name=args.task_name,
         role=args.agent_type,
-        fork=_read_fork(args.fork_turns),
+        fork=read_fork(args.fork_turns),
         model=args.model,
         effort=args.reasoning_effort,
     )
@@ -189,40 +182,21 @@ async def _spawn(team: Team, args: _Spawn, call: ToolCall, context: ToolContext)
     named = {"task_name": desk.path.text}
     if team.collaboration.shows_nicknames and desk.spec.nickname is not None:
         named["nickname"] = desk.spec.nickname
-    return _json(call, named)
-
-
-def _read_fork(text: str | None) -> Fork:
-    word = (text or "").strip().lower() or "all"
-    if word == "all":
-        return "all"
-    if word == "none":
-        return "none"
-    if word.isascii() and word.isdigit() and int(word[:9]) > 0:
-        return int(word[:9])
-    raise CollaborationRefused(
-        f"`fork_turns` cannot be {word[:40]!r}; say `none`, `all`, or a number of turns above 0"
-    )
+    return as_json(call, named)
 
 
 async def _give(team: Team, caller: Desk, text: str, desk: Desk) -> None:
     """Give an agent a task, as a letter that its turn begins with."""
     name = team.commons.services.new_id()
     entry = Entry(task_message(name, caller.path, desk.path, text))
-    op = UserTurn(items=(TextInput(text),))
-    await assign_task(
-        team.commons, desk, op, (entry,), assigned_by=caller.path, reply_to=caller.thread_id
-    )
+    await team.give(caller, desk, UserTurn(items=(TextInput(text),)), (entry,))
 
 
 async def _send(team: Team, args: _Message, call: ToolCall, context: ToolContext) -> ToolOutput:
     caller = team.caller(context)
     check_text(args.message)
     desk = find_agent(team.commons, caller, args.target)
-    letter = Letter(text=args.message)
-    with _sending(team, desk):
-        await wait_up(team.commons, desk)
-        await team.commons.post.send(desk, letter, caller.path)
+    await team.write(caller, desk, args.message)
     _show(call, context, desk, "interacted")
     return answer(call, "")
 
@@ -236,9 +210,7 @@ async def _follow_up(
     _refuse_own(caller, desk, "be given a task")
     if not desk.busy.get():
         team.hiring.check_room()
-    with _sending(team, desk):
-        await wait_up(team.commons, desk)
-        await _give(team, caller, args.message, desk)
+    await _give(team, caller, args.message, desk)
     _show(call, context, desk, "interacted")
     return answer(call, "")
 
@@ -262,7 +234,7 @@ async def _wait(team: Team, args: _Wait, call: ToolCall, context: ToolContext) -
         told += (
             f"\n\nRequested timeout of {wished}ms was clamped to the minimum of {times.least}ms."
         )
-    return _json(call, {"message": told, "timed_out": came is None})
+    return as_json(call, {"message": told, "timed_out": came is None})
 
 
 def _what_came(caller: Desk) -> str | None:
@@ -294,10 +266,10 @@ async def _interrupt(
     caller = team.caller(context)
     desk = find_agent(team.commons, caller, args.target)
     _refuse_own(caller, desk, "be interrupted")
-    before = standing(team.commons, desk)
-    await interrupt_agents(team.commons, desk, caller.path.text)
+    before = team.standing(desk)
+    await team.interrupt(caller, desk)
     _show(call, context, desk, "interrupted")
-    return _json(call, {"previous_status": encode_status(before)})
+    return as_json(call, {"previous_status": encode_status(before)})
 
 
 async def _list(team: Team, args: _List, call: ToolCall, context: ToolContext) -> ToolOutput:
@@ -308,12 +280,12 @@ async def _list(team: Team, args: _List, call: ToolCall, context: ToolContext) -
     agents = [
         {
             "agent_name": desk.path.text,
-            "agent_status": encode_status(standing(team.commons, desk)),
+            "agent_status": encode_status(team.standing(desk)),
         }
         for desk in desks
         if desk.made and (top is None or is_below(desk.path, top))
     ]
-    return _json(call, {"agents": agents})
+    return as_json(call, {"agents": agents})
 
 
 def _refuse_own(caller: Desk, desk: Desk, what: str) -> None:
@@ -327,11 +299,6 @@ def _refuse_own(caller: Desk, desk: Desk, what: str) -> None:
         raise CollaborationRefused(
             f"{desk.path} made you, and cannot {what} by you; send it a message"
         )
-
-
-def _sending(team: Team, desk: Desk) -> AbstractContextManager[None]:
-    seconds = team.commons.settings.deadlines.send
-    return within(seconds, f"a message for {desk.path}", lambda: "it may have been sent")
 
 
 def _show(
@@ -351,7 +318,3 @@ def _show(
         reasoning_effort=effort,
     )
     show_activity(item, context)
-
-
-def _json(call: ToolCall, value: object) -> ToolOutput:
-    return answer(call, encode_json(value).decode())
