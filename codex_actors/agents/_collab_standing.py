@@ -52,16 +52,19 @@ async def wait_rested(commons: Commons, desks: Sequence[Desk]) -> Mapping[Thread
     Cancellation: ends the waiting.
     """
     while not (found := rested(commons, desks)):
+        # What they are at is noted here, without a checkpoint since it was looked at.
+        watches: list[Watch[object]] = []
+        for desk in desks:
+            watches += (desk.busy, commons.hub.status(desk.thread_id))
+        before = [watch.get() for watch in watches]
         async with trio.open_nursery() as nursery:
-            for desk in desks:
-                for watch in (desk.busy, commons.hub.status(desk.thread_id)):
-                    nursery.start_soon(_wait_change, watch, nursery.cancel_scope)
+            for watch, value in zip(watches, before, strict=True):
+                nursery.start_soon(_wait_change, watch, value, nursery.cancel_scope)
     await trio.lowlevel.checkpoint()
     return found
 
 
-async def _wait_change(watch: Watch[object], done: trio.CancelScope) -> None:
-    before = watch.get()
+async def _wait_change(watch: Watch[object], before: object, done: trio.CancelScope) -> None:
     await watch.wait_value(lambda value: value != before)
     done.cancel(reason="an agent may be at rest")
 

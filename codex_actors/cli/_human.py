@@ -161,7 +161,7 @@ class HumanLog:
 
     def _collaboration(self, item: CollabAgentItem) -> Iterable[str]:
         names = [agent.agent_nickname or agent.thread_id for agent in item.receiver_agents]
-        told = " ".join([item.tool.replace("_", " "), *map(clean, names)])
+        told = clean(" ".join([item.tool.replace("_", " "), *names]))
         return [told if item.status == "completed" else self._ink("yellow", f"{told}: failed")]
 
     def _spent(self, msg: TurnAborted | TurnCompleted) -> str:
