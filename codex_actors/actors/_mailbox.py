@@ -38,6 +38,8 @@ ActorStatus: TypeAlias = Literal["starting", "running", "restarting"] | Exit
 class ReplyPort(Generic[R]):
     """Where the answer to one `ActorRef.ask` goes. Use it exactly once."""
 
+    sent: bool = attrs.field(init=False, default=False)
+    """Whether its question came into the mailbox: an asker who gives up may want to know."""
     _settled: trio.Event = attrs.field(init=False, factory=trio.Event)
     _answer: outcome.Outcome[R] | None = attrs.field(init=False, default=None)
     _in_hand: bool = attrs.field(init=False, default=False)
@@ -183,6 +185,7 @@ class ActorRef(Generic[M_contra]):
                 self._cell.inbox.send_nowait(question)
             except (trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
                 await self._put(question)
+            port.sent = True
             return await port._wait()
         finally:
             del self._cell.asked[port]

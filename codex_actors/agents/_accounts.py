@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import final
 
 import attrs
+import trio
 
 from ..core import over_limit, over_turns
 from ..protocol import AgentPath, Limits, Spent
@@ -27,6 +28,14 @@ class Account:
     """Seconds in which a turn ran, up to `_since`."""
     _running: int = 0
     _since: float = 0.0
+
+    bounded: bool = attrs.field(init=False)
+    """Whether it, or one of its owners, has a limit on what is counted here."""
+
+    def __attrs_post_init__(self) -> None:
+        limits = self.limits
+        limited = not (limits.turns is None and limits.tokens is None and limits.seconds is None)
+        self.bounded = limited or (self.owner is not None and self.owner.bounded)
 
     def begin_turn(self, now: float) -> None:
         """Note that a turn of the agent begins."""
@@ -53,26 +62,29 @@ class Account:
         running = now - self._since if self._running else 0.0
         return Spent(turns=self.turns, tokens=self.tokens, seconds=self._busy + running)
 
-    def refuses_request(self, now: float) -> str | None:
+    def refuses_request(self) -> str | None:
         """Say which limit forbids the next request, of this agent or of one above it."""
-        found = (over_limit(a.limits, a.spent(now), a.path) for a in self._line() if a.limited)
+        if not self.bounded:
+            return None
+        now = trio.current_time()
+        found = (over_limit(a.limits, a.spent(now), a.path) for a in self._line())
         return next((limit for limit in found if limit is not None), None)
 
-    def refuses_turn(self, now: float) -> str | None:
+    def refuses_turn(self) -> str | None:
         """Say which limit forbids the next turn, of this agent or of one above it."""
-        found = (over_turns(a.limits, a.spent(now), a.path) for a in self._line() if a.limited)
+        if not self.bounded:
+            return None
+        now = trio.current_time()
+        found = (over_turns(a.limits, a.spent(now), a.path) for a in self._line())
         refused = next((limit for limit in found if limit is not None), None)
-        return refused or self.refuses_request(now)
+        return refused or self.refuses_request()
 
-    def deadline(self, now: float) -> float:
+    def deadline(self) -> float:
         """Until when the turn that runs may run; infinite if nothing says so."""
-        return min((a._ends(now) for a in self._line()), default=math.inf)
-
-    @property
-    def limited(self) -> bool:
-        """Whether anything that is counted here has a limit."""
-        limits = self.limits
-        return not (limits.turns is None and limits.tokens is None and limits.seconds is None)
+        if not self.bounded:
+            return math.inf
+        now = trio.current_time()
+        return min(a._ends(now) for a in self._line())
 
     def _ends(self, now: float) -> float:
         if self.limits.seconds is None:

@@ -180,7 +180,7 @@ class Living:
         self._driver = None  # there was no checkpoint since it found nothing to do
 
     async def load(self) -> Thread:
-        """Return the agent's memory, from the disk if it is not loaded.
+        """Return the agent's memory, from the disk if it is not loaded; else not a checkpoint.
 
         Raises:
             NoRoom: if too many agents are loaded, and all of them are busy.
@@ -191,7 +191,6 @@ class Living:
         residency, thread_id = self.commons.residency, self.desk.thread_id
         if self.thread is not None:
             residency.touch(thread_id)
-            await trio.lowlevel.checkpoint()
             return self.thread
         await residency.admit(thread_id, self.desk.path.text, self)
         try:

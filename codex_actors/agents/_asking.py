@@ -31,8 +31,18 @@ async def ask(
     entries: tuple[Entry, ...],
     task_id: TaskId | None,
     seconds: float | None,
+    ports: list[ReplyPort[Verdict]] | None = None,
 ) -> Verdict:
     """Have an agent's reader decide about an operation.
+
+    Args:
+        commons: The tree's.
+        desk: The agent's.
+        op: The operation.
+        entries: Its input, as the history will hold it.
+        task_id: Of the task that it is, if it is one.
+        seconds: How long its turn may run.
+        ports: Takes where the answer goes, for a caller that must know whether it was sent.
 
     Raises:
         ActorTerminated: if the agent has ended, or crashed with the operation in hand.
@@ -43,8 +53,14 @@ async def ask(
     submission = Submission(task_id or commons.services.new_id(), op)
 
     def envelope(port: ReplyPort[Verdict]) -> Envelope:
+        if ports is not None:
+            ports.append(port)
         return Envelope(
-            submission=submission, entries=entries, task_id=task_id, seconds=seconds, reply=port
+            submission=submission,
+            entries=entries,
+            task_id=task_id,
+            seconds=seconds,
+            reply=port,
         )
 
     return await ref.ask(envelope)

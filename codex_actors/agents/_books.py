@@ -38,27 +38,35 @@ from ._desk import Desk
 from ._feed import TaskFeed
 from ._hub import Hub
 from ._services import AgentServices
-from ._thread import Thread
+from ._thread import Thread, flush_together
 
 SETTLING: Final = 5.0
 """Seconds that writing down a task's end may take when its giver is being cancelled."""
 
 
 @final
-@attrs.define(eq=False)
+@attrs.frozen
+class Ended:
+    """A turn that is over, and whose end is not written down."""
+
+    thread: Thread
+    task_id: TaskId | None
+    """Its task's; None: it has none, or that stays open."""
+    outcome: TaskOutcome
+    """How the task ended."""
+
+
+@final
+@attrs.frozen
 class Concluded:
     """A turn whose end is written down, and not yet told."""
 
     hub: Hub
     thread: Thread
     record: TaskRecord | None
-    _told: bool = False
 
     def tell(self) -> None:
-        """Tell of the turn's end, then of its task's, once. Not a checkpoint."""
-        if self._told:
-            return
-        self._told = True
+        """Tell of the turn's end, then of its task's. Not a checkpoint."""
         self.thread.release()
         if self.record is not None:
             self.hub.settle(self.record)
@@ -179,32 +187,33 @@ class Books:
         self.hub.add_feed(feed)
         return feed
 
-    async def conclude(
-        self, thread: Thread, task_id: TaskId | None, outcome: TaskOutcome
-    ) -> Concluded:
-        """Get the last lines of a turn to the disk, and with them how its task ended.
-
-        Args:
-            thread: The turn's.
-            task_id: Its task's; None: it has none, or that stays open.
-            outcome: How the task ended.
+    async def conclude(self, ended: Sequence[Ended]) -> Sequence[Concluded]:
+        """Get the last lines of turns to the disk, and with them how their tasks ended.
 
         Cancellation: nothing is lost; the next call goes on.
         """
-        if task_id is not None and task_id not in self._late:
-            # Written with the turn's last lines, in one go; what follows only looks.
-            self.journal.settle_soon(task_id, outcome)
-        thread.sync()
-        await thread.flush()
-        if task_id is None:
-            return Concluded(self.hub, thread, None)
-        record = self.journal.task(task_id)
-        if record is not None and record.outcome is not None:
-            return Concluded(self.hub, thread, record)
-        record, problem = await self._write(task_id, outcome)
+        for each in ended:
+            if each.task_id is not None and each.task_id not in self._late:
+                # Written with the turn's last lines, in one go; what follows only looks.
+                self.journal.settle_soon(each.task_id, each.outcome)
+        await flush_together([each.thread for each in ended])
+        return [self._concluded(each) or await self._conclude_late(each) for each in ended]
+
+    def _concluded(self, ended: Ended) -> Concluded | None:
+        """Return what is written of a turn's end, if it is."""
+        if ended.task_id is None:
+            return Concluded(self.hub, ended.thread, None)
+        record = self.journal.task(ended.task_id)
+        if record is None or record.outcome is None:
+            return None
+        return Concluded(self.hub, ended.thread, record)
+
+    async def _conclude_late(self, ended: Ended) -> Concluded:
+        assert ended.task_id is not None
+        record, problem = await self._write(ended.task_id, ended.outcome)
         if problem is not None:
-            thread.announce(WarningRaised(problem))
-        return Concluded(self.hub, thread, record)
+            ended.thread.announce(WarningRaised(problem))
+        return Concluded(self.hub, ended.thread, record)
 
     async def settle(self, task_id: TaskId, outcome: TaskOutcome) -> str | None:
         """Write down how a task ended, unless that is known, and tell.

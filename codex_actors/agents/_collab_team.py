@@ -22,7 +22,6 @@ from ..protocol import (
 from ..rollout import AgentEdge
 from ..tools import ToolContext
 from ._asking import ask, prepare, wait_up
-from ._assigning import assign_task
 from ._bringing_back import bring_back
 from ._closing import close_agent
 from ._collab_hiring import Hiring
@@ -30,6 +29,7 @@ from ._collab_standing import rested, standing, wait_rested
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
+from ._giving import give
 from ._interrupting import interrupt_agents
 from ._waiting import waiting_for_agents
 
@@ -87,13 +87,9 @@ class Team:
         """
         with self._sending(desk):
             await wait_up(self.commons, desk)
-            feed = await assign_task(
-                self.commons,
-                desk,
-                op,
-                entries or await prepare(self.commons, op),
-                assigned_by=caller.path,
-                reply_to=caller.thread_id,
+            taken = entries or await prepare(self.commons, op)
+            feed = await give(
+                self.commons, desk, op, taken, seconds=None, reply_to=caller.thread_id
             )
         return feed.task_id
 

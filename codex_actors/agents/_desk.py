@@ -26,6 +26,7 @@ from ..protocol import (
 from ._accounts import Account
 from ._ending import JointEnding
 from ._on_demand import OnDemand
+from ._overrides import apply_overrides
 from ._runner import TurnRun
 from ._spec import AgentSpec
 from ._thread import Thread
@@ -56,6 +57,11 @@ class Work:
     """Whether it only puts its entries into the history."""
     wakes: bool = False
     """Whether it is there only for mail that waits."""
+
+    @property
+    def runs_nothing(self) -> bool:
+        """Whether no model is asked in it."""
+        return self.quiet or self.shell is not None
 
     @property
     def reads_mail(self) -> bool:
@@ -226,6 +232,10 @@ class Desk:
                 return True
             desk = desk.parent
         return False
+
+    def settings_for(self, work: Work) -> Settings:
+        """The settings that a turn will run with."""
+        return apply_overrides(self.settings, work.op.overrides)
 
     def put(self, work: Work) -> None:
         """Queue a turn. Not a checkpoint."""

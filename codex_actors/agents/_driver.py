@@ -22,12 +22,11 @@ from ..protocol import (
     WarningRaised,
 )
 from ..rollout import RolloutError
-from ._books import Concluded
+from ._books import Ended
 from ._commons import Commons
 from ._desk import Desk, Work
 from ._errors import NoRoom
 from ._guides import knows_guides, look_up_guides
-from ._overrides import apply_overrides
 from ._runner import DEADLINE, TurnRun
 from ._setup import set_up_turn
 from ._slots import Slot
@@ -81,8 +80,6 @@ class Driver:
     commons: Commons
     desk: Desk
     living: Living
-    concluded: Concluded | None = None
-    """The end of the turn at hand, once it is written down."""
 
     async def drive(self) -> None:
         """Run turns until none is queued."""
@@ -98,10 +95,15 @@ class Driver:
             return
         slot = self.commons.slots.slot(desk.path.text, desk.thread_id)
         refusal: TaskOutcome | None = BROKEN_OFF
-        with trio.CancelScope() as desk.preparing:
-            refusal = await self._prepare(work, slot)
-        interrupted = desk.preparing.cancelled_caught or work.turn_id in desk.withdrawn
-        desk.preparing = None
+        interrupted = False
+        if self._is_ready(work):
+            await trio.lowlevel.checkpoint()  # the reader reads on before anything is begun
+            refusal, interrupted = self._refusal(work), work.turn_id in desk.withdrawn
+        else:
+            with trio.CancelScope() as desk.preparing:
+                refusal = await self._prepare(work, slot)
+            interrupted = desk.preparing.cancelled_caught or work.turn_id in desk.withdrawn
+            desk.preparing = None
         try:
             if interrupted:
                 return
@@ -112,27 +114,37 @@ class Driver:
         finally:
             slot.leave()
 
+    def _is_ready(self, work: Work) -> bool:
+        """Whether nothing has to be waited for, as between the turns of an agent at work."""
+        thread = self.living.thread
+        if thread is None or self.commons.slots.limited:
+            return False
+        self.commons.residency.touch(thread.id)
+        settings = self.desk.settings_for(work)
+        return work.runs_nothing or knows_guides(thread, settings)
+
     async def _prepare(self, work: Work, slot: Slot) -> TaskOutcome | None:
         """Wait for what the turn needs; return why it cannot be had."""
         try:
             thread = await self.living.load()
         except (NoRoom, RolloutError) as error:
             return TaskFailed(str(error))
-        if work.quiet or work.shell is not None:
-            return None
-        limit = self.desk.account.refuses_turn(trio.current_time())
-        if limit is not None:
-            return TaskOverBudget(limit)
+        refusal = self._refusal(work)
+        if work.runs_nothing or refusal is not None:
+            return refusal
         await self._look_up_guides(thread, work)
         await slot.take()
         await self._look_up_guides(thread, work)  # the wait may have been long
         return None
 
+    def _refusal(self, work: Work) -> TaskOutcome | None:
+        """Say which limit forbids the turn."""
+        limit = self.desk.account.refuses_turn()
+        return None if limit is None or work.runs_nothing else TaskOverBudget(limit)
+
     async def _look_up_guides(self, thread: Thread, work: Work) -> None:
         """Read what people wrote for agents where the turn will work; that may change meanwhile."""
-        while not knows_guides(
-            thread, settings := apply_overrides(self.desk.settings, work.op.overrides)
-        ):
+        while not knows_guides(thread, settings := self.desk.settings_for(work)):
             await look_up_guides(thread, settings)
 
     async def _drop(self, work: Work, outcome: TaskOutcome) -> None:
@@ -152,7 +164,7 @@ class Driver:
         assert thread is not None, "a turn runs without memory"
         desk.take()
         desk.task_id, desk.output_schema = work.task_id, work.op.output_schema
-        desk.settings = apply_overrides(desk.settings, work.op.overrides)
+        desk.settings = desk.settings_for(work)
         thread.settings = desk.settings
         thread.submission = work.submission or work.turn_id
         for items in desk.take_quiet():
@@ -193,7 +205,6 @@ class Driver:
     async def _run_turn(self, thread: Thread, work: Work, slot: Slot) -> None:
         desk, began_at = self.desk, trio.current_time()
         desk.account.begin_turn(began_at)
-        self.concluded = None
         run: TurnRun | None = None
         try:
             mail = self.commons.post.entries(desk)
@@ -221,24 +232,15 @@ class Driver:
 
     async def _finish(self, work: Work, run: TurnRun, thread: Thread) -> None:
         """Write down how a turn ended, then tell; together with others that were interrupted."""
-        desk = self.desk
-        ending = desk.ending
-        if ending is not None:
-            await ending.arrive(desk.thread_id)
-        if self.concluded is None:
-            self.concluded = await self._write_end(work, run, thread)
-        if ending is not None:
-            await ending.tell(desk.thread_id, desk.path.depth, self.concluded.tell)
-        else:
-            self.concluded.tell()
+        ended, ending = self._ended(work, run, thread), self.desk.ending
+        if ending is None or not await ending.end(ended):
+            [concluded] = await self.commons.books.conclude([ended])
+            concluded.tell()
 
-    async def _write_end(self, work: Work, run: TurnRun, thread: Thread) -> Concluded:
-        outcome = outcome_of(run.turn, run.timed_out)
-        settles = work.task_id
-        if self._is_restart(run):
-            settles = work.task_id if work.again else None
-            outcome = BROUGHT_DOWN_TWICE
-        return await self.commons.books.conclude(thread, settles, outcome)
+    def _ended(self, work: Work, run: TurnRun, thread: Thread) -> Ended:
+        if not self._is_restart(run):
+            return Ended(thread, work.task_id, outcome_of(run.turn, run.timed_out))
+        return Ended(thread, work.task_id if work.again else None, BROUGHT_DOWN_TWICE)
 
     async def _conclude(self, work: Work, run: TurnRun | None, thread: Thread) -> None:
         """Take up what came too late for a turn, and what its agent could not bring to an end."""

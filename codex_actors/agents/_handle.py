@@ -30,12 +30,12 @@ from ..protocol import (
     UserTurn,
 )
 from ._asking import ask, prepare, wait_up
-from ._assigning import assign_task
 from ._closing import close_agent
 from ._commons import Commons, agent_here
 from ._deadlines import within
 from ._desk import Desk
 from ._errors import OperationRefused
+from ._giving import give
 from ._interrupting import interrupt_agents
 from ._spawn import spawn_child
 from ._spec import AgentSpec
@@ -167,14 +167,9 @@ class AgentHandle:
         with self._within_sending("a task"):
             await wait_up(self._commons, self._desk)
             entries = await prepare(self._commons, op)
-            feed = await assign_task(
-                self._commons,
-                self._desk,
-                op,
-                entries,
-                assigned_by=agent_here(self._commons),
-                reply_to=None if reply_to is None else reply_to.thread_id,
-                seconds=seconds,
+            receiver = None if reply_to is None else reply_to.thread_id
+            feed = await give(
+                self._commons, self._desk, op, entries, seconds=seconds, reply_to=receiver
             )
         return Task(feed, self._desk, self._commons)
 

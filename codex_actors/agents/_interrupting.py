@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import trio
+
+from ._books import Books
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
@@ -19,18 +22,19 @@ async def interrupt_agents(commons: Commons, top: Desk, by: str) -> None:
     Cancellation: ends the waiting, not the interrupt.
     """
     # Not all that is done from now on: somebody may tell them to go on meanwhile.
-    members = {desk: desk.undone for desk in fence(top, by)}
+    members = {desk: desk.undone for desk in fence(commons.books, top, by)}
     seconds = commons.settings.deadlines.interrupt
     with within(seconds, f"the interrupt of {top.path}", lambda: _busy_ones(members)):
+        await trio.lowlevel.checkpoint()
         for desk in members:
             await _wait_done(desk, members[desk])
 
 
-def fence(top: Desk, by: str) -> tuple[Desk, ...]:
+def fence(books: Books, top: Desk, by: str) -> tuple[Desk, ...]:
     """Fence the subtree, and end all its turns, together. Not a checkpoint."""
     members = tuple(top.subtree())
     ending_now = [d for d in members if d.run is not None and not d.run.stopping]
-    ending = JointEnding(desk.thread_id for desk in ending_now)
+    ending = JointEnding([desk.thread_id for desk in ending_now], books.conclude)
     for desk in ending_now:
         desk.ending = ending
     for desk in members:
@@ -40,7 +44,8 @@ def fence(top: Desk, by: str) -> tuple[Desk, ...]:
 
 
 async def _wait_done(desk: Desk, turns: frozenset[str]) -> None:
-    await desk.busy.wait_value(lambda _: desk.undone.isdisjoint(turns))
+    if not desk.undone.isdisjoint(turns):
+        await desk.busy.wait_value(lambda _: desk.undone.isdisjoint(turns))
 
 
 def _busy_ones(members: Mapping[Desk, frozenset[str]]) -> str:

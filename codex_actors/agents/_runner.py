@@ -80,6 +80,8 @@ class TurnRun:
         """The seconds that the turn had, if they ended it."""
         self._asked = False
         """Whether a sampling was started just now."""
+        self._stopped = False
+        """Whether the workers were cancelled, and their end is not reported yet."""
 
     @property
     def stopping(self) -> bool:
@@ -178,7 +180,9 @@ class TurnRun:
                 await trio.lowlevel.checkpoint()
             await self._thread.settle()
             self._start_later()
-            if not self._inbox:
+            if self._stopped:
+                await self._report_gone(workers)
+            elif not self._inbox:
                 await self._waiting.park()
             effects = ()
 
@@ -234,7 +238,8 @@ class TurnRun:
                 workers.start(partial(self._wait_retry, sampling, seconds), "retry")
             case core.CancelWorkers():
                 self._later.clear()
-                workers.stop(partial(self._report_gone, workers))
+                workers.stop()
+                self._stopped = True
             case core.StopSampling():
                 self._sampling.cancel(reason="mail waits")
             case _:
@@ -242,7 +247,7 @@ class TurnRun:
 
     def _begin_sampling(self, number: int, workers: TurnWorkers) -> None:
         """Ask the model, unless some limit is reached."""
-        limit = self._thread.account.refuses_request(trio.current_time())
+        limit = self._thread.account.refuses_request()
         if limit is None:
             sample = partial(self._sample, number)
             self._sampling = workers.start(sample, f"sampling {number}")
@@ -253,7 +258,7 @@ class TurnRun:
     def _watch_clock(self, workers: TurnWorkers) -> None:
         """End the turn when the time is over that it may take."""
         now, seconds = trio.current_time(), self._setup.seconds
-        budget = self._thread.account.deadline(now)
+        budget = self._thread.account.deadline()
         if seconds is not None and now + seconds < budget:
             workers.start(
                 partial(self._stop_at, now + seconds, core.Interrupted(DEADLINE)), "clock"
@@ -263,7 +268,7 @@ class TurnRun:
 
     async def _stop_at(self, time: float, interrupted: core.Interrupted | None) -> None:
         await trio.sleep_until(time)
-        limit = self._thread.account.refuses_request(trio.current_time())
+        limit = self._thread.account.refuses_request()
         if interrupted is not None and not self.stopping:
             self.timed_out = self._setup.seconds
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
@@ -314,7 +319,9 @@ class TurnRun:
         self.post(core.ToolFinished(output, crash))
 
     async def _report_gone(self, workers: TurnWorkers) -> None:
+        """Post that the workers are gone, after all that they had to post themselves."""
         gone = await workers.wait_gone()
+        self._stopped = False
         aborted = {call_id: self._cut_off(call_id, at) for call_id, at in workers.calls.items()}
         self.post(core.WorkersGone(() if gone else tuple(workers.calls), aborted))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, final
 
 import attrs
@@ -197,9 +197,7 @@ class Thread:
     async def flush(self) -> None:
         """Write what was recorded; what is to be announced waits for `release`."""
         if self._unflushed:
-            report = await self.recorder.flush(sync=self._sync)
-            self._unflushed = self._sync = False
-            self._report(report)
+            self._note_flushed(await self.recorder.flush(sync=self._sync))
 
     def release(self) -> None:
         """Announce what was queued. Not a checkpoint."""
@@ -216,9 +214,20 @@ class Thread:
     def _flat(self, msg: EventMsg) -> tuple[EventMsg, ...]:
         return flat_events(msg, raw_reasoning=self.settings.show_raw_agent_reasoning)
 
-    def _report(self, report: FlushReport) -> None:
+    def _note_flushed(self, report: FlushReport) -> None:
+        self._unflushed = self._sync = False
         if report.problem is None:
             self.hub.disk_refuses = False
         elif not self.hub.disk_refuses:
             self.hub.disk_refuses = True
             self._unannounced.insert(0, WarningRaised(report.problem))
+
+
+async def flush_together(threads: Sequence[Thread]) -> None:
+    """Have the disk itself hold what threads of one tree recorded, in one go.
+
+    Cancellation: nothing is lost; the next call goes on.
+    """
+    report = await threads[0].recorder.flush(sync=True)
+    for thread in threads:
+        thread._note_flushed(report)

@@ -78,7 +78,6 @@ async def waiting_here(
     slot = slot_here()
     desk = None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
     if slot is None or desk is None or desk.run is None:
-        await trio.lowlevel.checkpoint()
         yield
         return
     async with waiting_for(commons, desk, records, every=every):

@@ -45,10 +45,9 @@ class TurnWorkers:
         self._home.start_soon(self._run, work, scope, name=name)
         return scope
 
-    def stop(self, report: Callable[[], Awaitable[None]]) -> None:
-        """Cancel every worker, and run ``report`` beside their end. Not a checkpoint."""
+    def stop(self) -> None:
+        """Cancel every worker; `wait_gone` waits for their end. Not a checkpoint."""
         self._cancel("the turn was interrupted")
-        self._home.start_soon(report, name="report of a turn's end")
 
     async def wait_gone(self) -> bool:
         """Wait until no worker runs; False if some still does after the grace.

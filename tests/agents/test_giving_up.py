@@ -8,6 +8,7 @@ import trio
 import trio.testing
 
 from codex_actors.agents import AgentHandle, AgentServices, AgentSpec, open_agents
+from codex_actors.protocol import TaskInterrupted
 
 from .faulty import LATENCY, Ledger, journal_on
 from .support import remember, settings, toolbox
@@ -55,3 +56,20 @@ async def test_a_task_that_was_written_for_a_giver_who_is_gone_ends_and_is_not_f
         await trio.sleep(10)
 
         assert () == journal.unsettled()
+
+
+async def test_a_task_that_never_came_to_its_agent_ends(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    journal = journal_on(Ledger())
+    model = remember()
+    services = AgentServices(model=model, toolbox=toolbox, journal=journal)
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        root = await tree.spawn()
+        with trio.move_on_after(LATENCY / 2):
+            await root.assign("go")
+        await trio.sleep(10)
+        [record] = journal.state.tasks.values()
+
+        assert record.outcome == TaskInterrupted("user")
+        assert [] == model.prompts

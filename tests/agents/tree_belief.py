@@ -119,6 +119,8 @@ class Job:
     outcome: TaskOutcome | None = None
     tight: bool = False
     """Whether there may be no room to load its agent."""
+    wakes: bool = True
+    """Whether news of its end start a turn of whoever asked."""
     left: bool = False
     """Whether an earlier process left it open, and nobody has taken it up."""
 
@@ -130,21 +132,29 @@ class Job:
             case TaskCompleted(message):
                 return message in self.finals
             case TaskInterrupted("restart"):
-                # A tree that is cancelled can look to its agents like an owner that crashed.
-                cut_off = "shutdown" in self.interrupts or self.person.ending
-                crashed = self.downs > 1 or (self.downs and cut_off)
-                return bool(crashed) or "restart" in self.interrupts
+                return self._brought_down or "restart" in self.interrupts
             case TaskInterrupted(by):
                 return by in self.interrupts
             case TaskFailed(message):
                 crashed = "crash" in message or "agent ended before" in message
+                down = "brought down" in message and self._brought_down
                 return (
-                    any(failure in message for failure in self.failures)
+                    down
+                    or any(failure in message for failure in self.failures)
                     or (crashed and self.downs and (self.downs > 1 or self.person.ending))
                     or ("agent has ended" in message and self.person.ending)
                 )
             case _:
                 return False
+
+    @property
+    def _brought_down(self) -> bool:
+        """Whether its agent may have been brought down at it twice.
+
+        A tree that is cancelled can look to an agent like an owner that crashed.
+        """
+        cut_off = "shutdown" in self.interrupts or self.person.ending
+        return self.downs > 1 or (self.downs > 0 and cut_off)
 
 
 @attrs.define(eq=False)
@@ -156,8 +166,8 @@ class Note:
     receiver: Person
     trigger: bool
     begun: int
-    wakes_at: int | None = None
-    """How often its receiver had been interrupted by then; None: it starts no turn."""
+    wakes: bool = False
+    """Whether it starts a turn of an idle receiver that nobody has interrupted."""
     id: str = ""
     returned: int | None = None
     """When the call returned; None: it did not, so nothing was promised."""
@@ -253,9 +263,9 @@ class Belief:
             if job.outcome is None:
                 job.left = not restarts
             else:
-                job.asker = None  # unread news of tasks do not outlive the process
+                job.wakes = restarts
         for note in self.notes:
-            note.wakes_at = note.receiver.interrupts if restarts and note.trigger else None
+            note.wakes = restarts and note.trigger
 
     def _end_jobs(self, person: Person, by: str) -> None:
         for job in self.open_jobs(person):

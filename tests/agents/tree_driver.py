@@ -44,6 +44,7 @@ from codex_actors.protocol import (
     Limits,
     ModelEvent,
     Settings,
+    ShutdownCompleted,
     TaskId,
     TaskOutcome,
     TextInput,
@@ -55,7 +56,7 @@ from codex_actors.protocol import (
     TurnStarted,
     UserTurn,
 )
-from codex_actors.rollout import read_rollout
+from codex_actors.rollout import EmptyRollout, read_rollout
 from codex_actors.rollout._entries import TaskSettled, decode_entry
 from codex_actors.tools import Toolbox, ToolContext, answer, refuse
 from codex_actors.wire import WireError
@@ -249,6 +250,8 @@ class Life:
         self.tasks: dict[str, Task] = {}
         self.busy: list[Op] = []
         self.turns: dict[str, str] = {}
+        self.depths: dict[str, list[int]] = {}
+        self.shut: set[str] = set()
         self.tree: AgentTree
         self.nursery: trio.Nursery
 
@@ -418,7 +421,9 @@ class Life:
                 assert now == then, f"{thread_id} was {status}, and is {now}"
         left = {job.id for job in self.belief.jobs if job.outcome is None and job.left}
         assert left == {task.id for task in self.tree.unfinished}
-        self.tasks |= {task.id: task for task in self.tree.unfinished}
+        again = {j.id for j in self.belief.jobs if j.outcome is None and not j.left}
+        assert again == {task.id for task in self.tree.restarted}
+        self.tasks |= {task.id: task for task in (*self.tree.unfinished, *self.tree.restarted)}
         assert () == books.journal.state.problems or self.torn is None
 
     def has_work(self, thread_id: str) -> bool:
@@ -537,15 +542,27 @@ class Life:
             thread_id = event.thread_id
             person = self.belief.find(thread_id)
             crashed = self.before or person is None or any(p.crashes for p in person.line)
+            assert thread_id not in self.shut, f"{event} after the end of its agent"
             match event.msg:
+                case ShutdownCompleted():
+                    self.shut.add(thread_id)
                 case TurnStarted(turn_id=turn_id):
                     assert thread_id not in self.turns or crashed, "a turn began in a turn"
                     self.turns[thread_id] = turn_id
                 case TurnCompleted(turn_id=turn_id) | TurnAborted(turn_id=turn_id):
                     begun = self.turns.pop(thread_id, None)
                     assert begun == turn_id or crashed, f"{turn_id} ended, {begun} had begun"
+                    if isinstance(event.msg, TurnAborted) and not crashed:
+                        self.check_depth(event.path, event.msg.interrupted_by or "")
                 case _:
                     pass
+
+    def check_depth(self, path: AgentPath, by: str) -> None:
+        """Turns that one interrupt ends are told of deepest first."""
+        told = self.depths.setdefault(by, [])
+        told.append(path.depth)
+        if by.startswith("[I"):
+            assert told == sorted(told, reverse=True), f"{by} did not end the deepest first"
 
     async def pause(self, pace: int) -> None:
         if not pace:
@@ -571,7 +588,11 @@ class Life:
         self.busy.remove(op)
 
     def person(self, number: int) -> Person:
-        return choose(self.belief.living() or self.belief.people, number) or self.belief.people[0]
+        """Choose an agent: one that lives, or if there is none, one that has."""
+        known = [p for p in self.belief.people if p.thread_id in self.handles]
+        person = choose(self.belief.living() or known, number)
+        assert person is not None, "a tree without a root"
+        return person
 
     def ends(self, person: Person) -> None:
         assert person.ending, f"{person.path} was said to have ended"
@@ -646,7 +667,14 @@ class Life:
 
     async def do_letter(self, op: Op) -> None:
         receiver, sender = self.person(op.a), self.person(op.b)
-        note = Note(self.driver.next_text("L"), sender.path, receiver, op.flag, self.belief.tick())
+        note = Note(
+            self.driver.next_text("L"),
+            sender.path,
+            receiver,
+            op.flag,
+            begun=self.belief.tick(),
+            wakes=op.flag,
+        )
         self.belief.notes.append(note)
         letter = Letter(text=note.text, trigger=op.flag, sender=AgentPath(sender.path))
         try:
@@ -750,7 +778,10 @@ class Life:
     def check_job(self, job: Job) -> None:
         outcome = self.outcome(job)
         if job.outcome is not None:
-            assert job.outcome == outcome, f"{job.text} ended twice"
+            written = self.tree._commons.books.journal.task(TaskId(job.id))
+            assert job.outcome == outcome, f"{job} ended twice, the second time as {outcome}"
+            assert written is not None
+            assert job.outcome == written.outcome, f"{job} was told, and {written} was written"
         elif outcome is not None:
             assert job.admits(outcome), f"{job} cannot have ended as {outcome}"
             job.outcome = outcome
@@ -867,16 +898,12 @@ class Life:
                     assert earlier.begun < later.returned, f"{later} was read after {earlier}"
 
     def check_wakes(self, person: Person, desk: Any) -> None:
-        """Mail that is to start a turn has done so, unless somebody interrupted the agent.
-
-        What came while it was interrupted waits for its next turn, whoever starts that.
-        """
-        wakes = any(
-            note.id in desk.box for note in self.belief.notes if note.wakes_at == person.interrupts
-        )
-        wakes |= not person.interrupts and any(job.id in desk.box for job in self.belief.jobs)
-        if wakes and self.driver.house.loaded is None:
-            assert desk.busy.get(), f"{person.path} was not woken"
+        """Mail that is to start a turn has done so, unless somebody interrupted the agent."""
+        letters = [note.id for note in self.belief.notes if note.wakes]
+        news = [job.id for job in self.belief.jobs if job.wakes]
+        if person.fence == "down" and self.driver.house.loaded is None:
+            wakes = not desk.box.keys().isdisjoint([*letters, *news])
+            assert desk.busy.get() or not wakes, f"{person.path} was not woken"
 
     async def read(self, person: Person) -> tuple[Sequence[Any], str]:
         """Return the lines of an agent's rollout, and the words of its history."""
@@ -885,7 +912,10 @@ class Life:
         if desk.begun:
             rollout = await commons.recorder.read(ThreadId(person.thread_id))
         elif desk.stored is not None:
-            rollout = await trio.to_thread.run_sync(read_rollout, desk.stored)
+            try:
+                rollout = await trio.to_thread.run_sync(read_rollout, desk.stored)
+            except EmptyRollout:  # made by a process that was killed before it wrote
+                return (), ""
         else:
             return (), ""
         items = core.replay(rollout.lines).items
