@@ -13,7 +13,9 @@ _NEVER_BEGAN: Final = CloseReport(exit=Exit("stopped"), seconds=0.0, grace_ran_o
 """Who is being made ends as soon as it begins, or is undone."""
 
 
-async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -> CloseReport:
+async def close_agent(
+    commons: Commons, top: Desk, roots: Supervisor | None, by: str
+) -> CloseReport:
     """End an agent and all below it, and return how that went.
 
     Raises:
@@ -37,7 +39,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     return report
 
 
-async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
+async def _stop(commons: Commons, top: Desk, roots: Supervisor | None) -> CloseReport:
     ref, owner = top.ref, top.parent
     assert ref is not None, "an agent that never began cannot be closed"
     supervisor: Supervisor | None = roots

@@ -128,7 +128,7 @@ class Driver:
         desk.account.begin_turn(began_at)
         run: TurnRun | None = None
         try:
-            mail = self.commons.post.unread(desk)
+            mail = self.commons.post.entries(desk)
             turn, setup = set_up_turn(work, mail, thread, self.living.workshop.sessions, slot)
             run = desk.run = TurnRun(turn, thread, setup)
             await run.run(

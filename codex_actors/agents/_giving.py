@@ -52,6 +52,7 @@ async def give(
             # Whoever buried the agent settled what the journal had, and may have come before this.
             ended = ended or desk.thread_id not in commons.desks
             await _settle(commons, feed.task_id, _untaken(commons, ended=ended))
+    desk.last_task = feed.task_id
     return feed
 
 

@@ -44,6 +44,7 @@ def spec_of(plan: AgentPlan, path: AgentPath, tools: tuple[Tool, ...]) -> AgentS
     role = None if plan.role is None else Role(name=plan.role, without_tools=plan.without_tools)
     return AgentSpec(
         name=path.name,
+        nickname=plan.nickname,
         instructions=plan.instructions,
         role=role,
         fork=_fork(plan.fork),
@@ -81,6 +82,7 @@ def settings_of(plan: AgentPlan, owner: Settings) -> Settings:
 def _plan_of(desk: Desk) -> AgentPlan:
     settings, spec = desk.settings, desk.spec
     return AgentPlan(
+        nickname=spec.nickname,
         role=None if spec.role is None else spec.role.name,
         without_tools=() if spec.role is None else spec.role.without_tools,
         instructions=settings.developer_instructions,

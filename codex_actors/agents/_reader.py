@@ -111,6 +111,7 @@ class Reader:
             return refused
         assert self.desk.run is not None
         self.desk.run.post(Steered(envelope.entries))
+        self.desk.arrivals.set(self.desk.arrivals.get() + 1)
         return Accepted(turn_id=self._turn_id, steered=True)
 
     def _inject(self, name: str, entries: tuple[Entry, ...]) -> Verdict:

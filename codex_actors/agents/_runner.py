@@ -92,6 +92,12 @@ class TurnRun:
         late = [what for what in self._inbox if isinstance(what, core.Steered)]
         return tuple(entry for what in late if what.quiet is quiet for entry in what.entries)
 
+    @property
+    def has_input(self) -> bool:
+        """Whether a user has said something that the model has not heard yet."""
+        waiting = [entry for what in self._inbox for entry in _entries(what)]
+        return any(entry.mail is None for entry in (*waiting, *self.turn.pending))
+
     def waiting(self) -> AbstractAsyncContextManager[None]:
         """Do not count as running while one of the turn's tools waits for somebody else."""
         return self._setup.slot.waiting()
@@ -341,3 +347,7 @@ class TurnRun:
             waited = self._first_token_at - self._began_at
             event = attrs.evolve(event, time_to_first_token_ms=max(int(waited * 1000), 0))
         return timed(event, self._began_at, now)
+
+
+def _entries(what: TurnInput | EventMsg) -> tuple[Entry, ...]:
+    return what.entries if isinstance(what, core.Steered) else ()

@@ -14,6 +14,7 @@ from ..protocol import Event, Settings, TaskInterrupted, TaskRecord
 from ..rollout import Clerk, open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
 from ._books import Books
+from ._collab import collab_tools
 from ._commons import Commons, make_commons
 from ._deadlines import settling
 from ._desk import Envelope
@@ -67,6 +68,7 @@ async def open_agents(
         hub = Hub(broadcast, news)
         books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
         commons = make_commons(settings, services, recorder, books, exits)
+        commons.team_tools = collab_tools(commons)
         office = await stack.enter_async_context(open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
         office.start_soon(bring_news, commons, to_bring, name="news of tasks")

@@ -30,6 +30,8 @@ class AgentSpec:
     name: str | None = None
     """Letters, digits, ``-`` and ``_``; the last part of the agent's path. The root is always
     ``root``; for others, None takes ``agent_1``, ``agent_2`` and so on."""
+    nickname: str | None = None
+    """What people call it; it need not be unique."""
     instructions: str | None = None
     """What this agent is for; the model reads it as the developer's word."""
     role: Role | None = None
@@ -38,6 +40,8 @@ class AgentSpec:
     """Settings that are other than its owner's: model, effort, directory, permissions."""
     fork: Fork = attrs.field(default="none", validator=_check_fork)
     """What a child begins with of its owner's conversation."""
+    wakes: bool = True
+    """Whether mail may start a turn of it while it rests. If not, it reads it in the next one."""
     limits: Limits = Limits()
     """What it may use, with all below it. What its owners may use bounds it as well."""
     tools: tuple[Tool, ...] = ()

@@ -105,7 +105,25 @@ async def waiting_for(
     Raises:
         WaitRing: if that would be for ever.
     """
-    wait = Waiting(tuple(records), every)
+    async with _noted(commons, desk, Waiting(tuple(records), every)):
+        yield
+
+
+@asynccontextmanager
+async def waiting_for_agents(
+    commons: Commons, desk: Desk, agents: tuple[ThreadId, ...]
+) -> AsyncGenerator[None, None]:
+    """Note that an agent waits for one of several others, and let others run meanwhile.
+
+    Raises:
+        WaitRing: if that would be for ever.
+    """
+    async with _noted(commons, desk, Waiting((), every=False, agents=agents)):
+        yield
+
+
+@asynccontextmanager
+async def _noted(commons: Commons, desk: Desk, wait: Waiting) -> AsyncGenerator[None, None]:
     desk.waiting.append(wait)
     try:
         _check_ring(commons, desk)
@@ -145,6 +163,8 @@ def _waits_from(commons: Commons, desk: Desk) -> dict[str, list[Wait]]:
 
 def _left(waiting: Waiting) -> Wait:
     """What is left of a wait: a task that has ended holds nobody up."""
+    if waiting.agents:
+        return Wait(waiting.agents, every=False)
     records = [record.get() for record in waiting.records]
     open_ones = tuple(record.thread_id for record in records if record.outcome is None)
     settled = len(open_ones) < len(records)

@@ -14,6 +14,7 @@ class AgentPlan:
 
     role: str | None = None
     """The name of its role, if it has one."""
+    nickname: str | None = None
     without_tools: tuple[str, ...] = ()
     instructions: str | None = None
     model: str | None = None

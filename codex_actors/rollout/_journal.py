@@ -43,7 +43,7 @@ from ._paths import journal_path, time_stamp
 from ._tally import JournalState, Tally
 from ._tray import Tray
 
-CloseReason: TypeAlias = Literal["closed", "crashed"]
+CloseReason: TypeAlias = Literal["closed", "crashed", "along"]
 """Somebody closed the agent, or it crashed for good."""
 
 
@@ -80,6 +80,10 @@ class Journal:
     def closed(self) -> Mapping[ThreadId, AgentEdge]:
         """Agents that were closed. Changes as the journal does."""
         return MappingProxyType(self._tally.closed)
+
+    def reason(self, thread_id: ThreadId) -> str | None:
+        """Why an agent was closed, if it was and that was said."""
+        return self._tally.reasons.get(thread_id)
 
     def task(self, task_id: TaskId) -> TaskRecord | None:
         """A task as it stands; None if it was never assigned."""
