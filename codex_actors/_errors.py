@@ -19,6 +19,7 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── RestartLimitExceeded      actors._errors
     │   └── SupervisorClosing         actors._errors
     ├── AgentError                    agents._errors
+    │   ├── CollaborationRefused      agents._errors
     │   ├── DeadlinePassed            agents._errors
     │   ├── EmptyInput                agents._errors
     │   ├── LetterBoxFull             agents._errors
@@ -31,12 +32,14 @@ what to do about it, is in docs/reference/errors.md.
     │   │   ├── AgentFenced           agents._errors
     │   │   ├── AuthorityWidened      agents._errors
     │   │   ├── NameInUse             agents._errors
+    │   │   ├── TooBusy               agents._errors
     │   │   ├── TooDeep               agents._errors
     │   │   ├── TooMany               agents._errors
     │   │   │   ├── TooManyAgents     agents._errors
     │   │   │   └── TooManyChildren   agents._errors
     │   │   ├── UnknownEffort         agents._errors
     │   │   ├── UnknownModel          agents._errors
+    │   │   ├── UnknownRole           agents._errors
     │   │   └── UnknownSummary        agents._errors
     │   └── WaitRing                  agents._errors
     ├── UsageError                    cli._errors

@@ -3,6 +3,7 @@
 from ._errors import AgentError as AgentError
 from ._errors import AgentFenced as AgentFenced
 from ._errors import AuthorityWidened as AuthorityWidened
+from ._errors import CollaborationRefused as CollaborationRefused
 from ._errors import DeadlinePassed as DeadlinePassed
 from ._errors import EmptyInput as EmptyInput
 from ._errors import LetterBoxFull as LetterBoxFull
@@ -13,12 +14,14 @@ from ._errors import OperationRefused as OperationRefused
 from ._errors import RootExists as RootExists
 from ._errors import SandboxUnavailable as SandboxUnavailable
 from ._errors import SpawnRefused as SpawnRefused
+from ._errors import TooBusy as TooBusy
 from ._errors import TooDeep as TooDeep
 from ._errors import TooMany as TooMany
 from ._errors import TooManyAgents as TooManyAgents
 from ._errors import TooManyChildren as TooManyChildren
 from ._errors import UnknownEffort as UnknownEffort
 from ._errors import UnknownModel as UnknownModel
+from ._errors import UnknownRole as UnknownRole
 from ._errors import UnknownSummary as UnknownSummary
 from ._errors import WaitRing as WaitRing
 from ._handle import AgentHandle as AgentHandle

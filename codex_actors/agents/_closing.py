@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..actors import CloseReport, Exit, OwnEnd, Supervisor
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
 
+_NEVER_BEGAN: Final = CloseReport(exit=Exit("stopped"), seconds=0.0, grace_ran_out=False)
+"""Who is being made ends as soon as it begins, or is undone."""
 
-async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -> CloseReport:
+
+async def close_agent(
+    commons: Commons, top: Desk, roots: Supervisor | None, by: str
+) -> CloseReport:
     """End an agent and all below it, and return how that went.
 
     Raises:
@@ -23,7 +30,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
         try:
-            report = await _stop(commons, top, roots)
+            report = await _stop(commons, top, roots) if top.ref is not None else _NEVER_BEGAN
         except OwnEnd:  # there was no checkpoint since they were marked
             for desk in marked:
                 desk.closing = None
@@ -32,7 +39,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     return report
 
 
-async def _stop(commons: Commons, top: Desk, roots: Supervisor) -> CloseReport:
+async def _stop(commons: Commons, top: Desk, roots: Supervisor | None) -> CloseReport:
     ref, owner = top.ref, top.parent
     assert ref is not None, "an agent that never began cannot be closed"
     supervisor: Supervisor | None = roots

@@ -8,11 +8,12 @@ import attrs
 import trio
 
 from ..actors import ActorRef
-from ..core import ContextTexts
+from ..core import ContextTexts, may_collaborate
 from ..protocol import AgentPath, Settings, ThreadId
 from ..rollout import Recorder
 from ..tools import Tool
 from ._books import Books
+from ._briefing import Briefing, read_briefing
 from ._desk import Desk, Envelope
 from ._equipment import Equipment, Equipper
 from ._hub import Hub
@@ -35,6 +36,7 @@ class Commons:
     books: Books
     post: Post
     texts: ContextTexts
+    briefing: Briefing
     slots: Slots
     residency: Residency
     equipper: Equipper
@@ -44,14 +46,17 @@ class Commons:
     """Every agent of the tree, owners before those they own."""
     by_ref: dict[str, Desk] = attrs.field(factory=dict)
     """The same by the path of their actors."""
+    team_tools: tuple[Tool, ...] = ()
+    """With which models make agents and talk to them; who may, has them."""
     closing: bool = False
     """Whether the tree is being left: then no end of an agent is its own."""
 
     def equipment(
-        self, settings: Settings, tools: tuple[Tool, ...], without: tuple[str, ...]
+        self, settings: Settings, depth: int, tools: tuple[Tool, ...], without: tuple[str, ...]
     ) -> Equipment:
-        """The tools of an agent."""
-        return self.equipper.equip(settings, tools, without)
+        """The tools of an agent that is so deep in the tree."""
+        team = self.team_tools if may_collaborate(settings, depth) else ()
+        return self.equipper.equip(settings, tools, without, team)
 
 
 def make_commons(
@@ -68,8 +73,9 @@ def make_commons(
         recorder=recorder,
         hub=books.hub,
         books=books,
-        post=Post(books, services.new_id, services.now),
+        post=Post(books, services.new_id, services.now, settings.collaboration.generation),
         texts=read_context_texts(),
+        briefing=read_briefing(),
         slots=Slots(settings.capacity.running),
         residency=Residency(settings.capacity.loaded),
         equipper=Equipper(services.toolbox),
@@ -77,8 +83,13 @@ def make_commons(
     )
 
 
-def agent_here(commons: Commons) -> AgentPath | None:
-    """Return which agent the caller works for: in a tool, its agent; else None."""
+def desk_here(commons: Commons) -> Desk | None:
+    """Return whose turn the caller works for: in a tool, its agent's; else None."""
     slot = slot_here()
-    desk = None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
+    return None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
+
+
+def agent_here(commons: Commons) -> AgentPath | None:
+    """Return which agent the caller works for, as `desk_here`."""
+    desk = desk_here(commons)
     return None if desk is None else desk.path

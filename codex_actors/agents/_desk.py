@@ -9,7 +9,7 @@ import attrs
 import trio
 
 from ..actors import ActorRef, ReplyPort, Supervisor, Watch, WatchCell
-from ..core import Entry
+from ..core import Entry, Surroundings
 from ..protocol import (
     AgentPath,
     Item,
@@ -72,11 +72,13 @@ class Work:
 @final
 @attrs.frozen(eq=False)
 class Waiting:
-    """One wait of a turn, for tasks."""
+    """One wait of a turn, for tasks or for agents."""
 
     records: tuple[Watch[TaskRecord], ...]
     every: bool
     """Whether for all of them, or any one."""
+    agents: tuple[ThreadId, ...] = ()
+    """If it is not for tasks, but for any one of these agents."""
 
 
 @final
@@ -153,6 +155,10 @@ class Desk:
     """What the running turn's last message must satisfy."""
     task_id: TaskId | None = None
     """The task that the running turn works on."""
+    last_task: TaskId | None = None
+    """The task that it was given last."""
+    arrivals: WatchCell[int] = attrs.field(factory=lambda: WatchCell(0))
+    """How often something came for the running turn: mail, or what a user says."""
     busy: WatchCell[bool] = attrs.field(factory=lambda: WatchCell(value=False))
     """Whether a turn runs or waits to be run."""
     begun: bool = False
@@ -161,6 +167,8 @@ class Desk:
     """Its rollout's path, if an earlier process began it."""
     inherited: tuple[Item, ...] = ()
     """What it begins with of its owner's conversation."""
+    inherited_told: Surroundings | None = None
+    """What that says of its surroundings; None: nothing."""
     made: bool = True
     """False while it is being spawned: then nobody else starts it."""
     dormant: bool = False
@@ -199,6 +207,13 @@ class Desk:
             desk = waiting.pop()
             yield desk
             waiting.extend(reversed(desk.children.values()))
+
+    def is_above(self, other: Desk) -> bool:
+        """Whether it owns the other agent, or one that does."""
+        desk = other.parent
+        while desk is not None and desk is not self:
+            desk = desk.parent
+        return desk is self
 
     @property
     def root(self) -> Desk:

@@ -40,7 +40,11 @@ class Equipper:
         self._made: dict[tuple[int, ...], tuple[tuple[object, ...], Equipment]] = {}
 
     def equip(
-        self, settings: Settings, tools: tuple[Tool, ...], without: tuple[str, ...]
+        self,
+        settings: Settings,
+        tools: tuple[Tool, ...],
+        without: tuple[str, ...],
+        team: tuple[Tool, ...] = (),
     ) -> Equipment:
         """Return the tools of an agent with these settings.
 
@@ -48,15 +52,16 @@ class Equipper:
             settings: Say which tools there are.
             tools: Further ones.
             without: Full names of those that it does not get.
+            team: Those for working with other agents.
 
         Raises:
             DuplicateTool: if two of them have one name.
         """
-        kept = (settings, tools, without)
+        kept = (settings, tools, without, team)
         key = tuple(map(id, kept))
         if key in self._made:
             return self._made[key][1]
-        every = [*self._toolbox(settings), *tools]
+        every = [*self._toolbox(settings), *team, *tools]
         toolbox = Toolbox([tool for tool in every if tool.full_name not in without])
         equipment = Equipment(toolbox, encode_json(toolbox.specs()))
         if len(self._made) >= KEPT:

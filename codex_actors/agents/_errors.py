@@ -60,6 +60,27 @@ class SpawnRefused(AgentError):
     """A child cannot be made as it was asked for. Nothing was made."""
 
 
+class UnknownRole(SpawnRefused, LookupError):
+    """There is no such kind of agent."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name = name
+        self.known = tuple(known)
+        super().__init__(f"no role {name!r}; choose among {_listed(self.known)}, or leave it out")
+
+
+class TooBusy(SpawnRefused):
+    """As many agents are at work as may be."""
+
+    def __init__(self, limit: int, holders: Sequence[str]) -> None:
+        self.limit = limit
+        self.holders = tuple(holders)
+        super().__init__(
+            f"agent thread limit reached: {limit} may be at work at once, and these are:"
+            f" {_some(holders)}; wait for one of them, or do it yourself"
+        )
+
+
 class UnknownModel(SpawnRefused, LookupError):
     """Nothing is known of the model that a child was to have.
 
@@ -210,6 +231,10 @@ class WaitRing(AgentError):
         """Paths of the agents; each waits for the next, and the last for the first."""
         way = " for ".join((*ring, ring[0]))
         super().__init__(f"this would wait for ever: {way}; give the work to somebody else")
+
+
+class CollaborationRefused(AgentError):
+    """A model asked for something that makes no sense; the message is written for it."""
 
 
 class DeadlinePassed(AgentError, TimeoutError):

@@ -34,7 +34,6 @@ from ._commons import Commons
 from ._delivered import delivered_ids, delivery_line
 from ._desk import Desk
 from ._history import History
-from ._post import mail_entry
 from ._prompts import read_prompt
 from ._setup import surroundings
 from ._thread import Thread
@@ -62,7 +61,7 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
         if not desk.begun:
             _warn_of_problems(thread, rollout)
         delivered = set(delivered_ids(rollout.lines))
-        torn = _torn_delivery(desk, rollout, delivered)
+        torn = _torn_delivery(commons, desk, rollout, delivered)
         if torn is not None:
             thread.keep(delivery_line(torn))
             delivered.add(torn)
@@ -99,7 +98,9 @@ async def _read(recorder: Recorder, desk: Desk) -> Rollout | None:
     return rollout
 
 
-def _torn_delivery(desk: Desk, rollout: Rollout, delivered: Container[str]) -> str | None:
+def _torn_delivery(
+    commons: Commons, desk: Desk, rollout: Rollout, delivered: Container[str]
+) -> str | None:
     """Return the mail that is the last the rollout has, if its delivery line was torn off.
 
     A kill in the middle of a write, or a full disk before it, may leave the one without the other.
@@ -108,12 +109,15 @@ def _torn_delivery(desk: Desk, rollout: Rollout, delivered: Container[str]) -> s
     if not isinstance(last, Recorded):
         return None
     waiting = (mail for mail in desk.box.values() if mail.id not in delivered)
-    return next((mail.id for mail in waiting if mail_entry(mail).item == last.item), None)
+    return next(
+        (mail.id for mail in waiting if commons.post.entry(desk, mail).item == last.item), None
+    )
 
 
 def _inherit(thread: Thread, desk: Desk) -> None:
     """Begin with what the owner's conversation gives along. Nobody is told: it is old."""
     inherited, desk.inherited = desk.inherited, ()
+    thread.told, desk.inherited_told = desk.inherited_told, None
     for item in inherited:
         thread.keep(Recorded(item, thread.history.append(item)))
 
@@ -135,6 +139,7 @@ def _thread(commons: Commons, desk: Desk, replayed: Replayed | None) -> Thread:
         id=desk.thread_id,
         path=desk.path,
         session_id=desk.root.thread_id,
+        parent_id=None if desk.parent is None else desk.parent.thread_id,
         settings=desk.settings,
         history=History([_spell_base(base)]),
         commons=commons,
@@ -173,6 +178,7 @@ def _meta(thread: Thread, desk: Desk) -> SessionMeta:
         parent_thread_id=None if owner is None else owner.thread_id,
         agent_path=None if owner is None else desk.path.text,
         agent_role=role,
+        agent_nickname=desk.spec.nickname,
         forked_from_id=None if owner is None or desk.spec.fork == "none" else owner.thread_id,
     )
 
@@ -183,7 +189,7 @@ def _spawned(desk: Desk, owner: Desk, role: str | None) -> Any:
         "parent_thread_id": owner.thread_id,
         "depth": desk.path.depth,
         "agent_path": desk.path.text,
-        "agent_nickname": None,
+        "agent_nickname": desk.spec.nickname,
         "agent_role": role,
     }
     return {"subagent": {"thread_spawn": spawn}}

@@ -7,13 +7,21 @@ in its boxes is there again when the tree is resumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, final
 
 import attrs
 
-from ..core import Entry, MailArrived, decide_mail, letter_entry, notice_item
-from ..protocol import AgentPath, Letter, LetterId, PostedLetter, TaskRecord
+from ..core import (
+    Entry,
+    MailArrived,
+    answer_message,
+    decide_mail,
+    letter_entry,
+    letter_message,
+    notice_item,
+)
+from ..protocol import AgentPath, Generation, Letter, LetterId, PostedLetter, TaskRecord
 from ..rollout import time_stamp
 from ._books import Books
 from ._desk import Desk, Mail, Work
@@ -31,6 +39,8 @@ class Post:
     books: Books
     new_id: Callable[[], str]
     now: Callable[[], float]
+    generation: Generation | None = None
+    """How the agents know each other: by paths, or by thread ids."""
 
     async def send(self, desk: Desk, letter: Letter, sender: AgentPath) -> PostedLetter:
         """Write a letter down and put it into the receiver's box.
@@ -64,14 +74,35 @@ class Post:
         if run is not None and not run.stopping:
             given = run.turn.final_answer_given
             if decide_mail(running=True, final_answer_given=given) == "this_turn":
-                run.post(MailArrived((mail_entry(mail),)))
+                run.post(MailArrived((self.entry(desk, mail),)))
         elif _triggers(mail):
             self.wake(desk)
+        desk.arrivals.set(desk.arrivals.get() + 1)
+
+    def entries(self, desk: Desk) -> tuple[Entry, ...]:
+        """The mail that waits for an agent, as its history will hold it."""
+        return tuple([self.entry(desk, mail) for mail in desk.box.values()])
+
+    def entry(self, desk: Desk, mail: Mail) -> Entry:
+        """One piece of mail as its receiver's history will hold it."""
+        entry: Entry
+        match mail, self.generation:
+            case PostedLetter(), "v2":
+                entry = Entry(letter_message(mail))
+            case PostedLetter(), _:
+                entry = letter_entry(mail)
+            case TaskRecord(), "v2":
+                entry = Entry(answer_message(mail, desk.path))
+            case TaskRecord(), "v1":
+                entry = Entry(notice_item(mail, name=mail.thread_id))
+            case TaskRecord(), _:
+                entry = Entry(notice_item(mail))
+        return attrs.evolve(entry, mail=mail.id)
 
     def wake(self, desk: Desk) -> None:
         """Have an agent read its mail, unless it was interrupted or ends. Not a checkpoint."""
         comes = any(work.reads_mail for work in desk.queue)
-        if desk.fence is None and desk.closing is None and not comes:
+        if desk.fence is None and desk.closing is None and not comes and desk.spec.wakes:
             desk.put(Work(turn_id=self.new_id(), wakes=True))
 
     def go_on(self, desk: Desk, work: Work) -> None:
@@ -104,17 +135,6 @@ def waiting(desk: Desk) -> list[AgentPath]:
     """Who wrote the letters that wait for an agent, or are on their way."""
     letters = [mail.sender for mail in desk.box.values() if isinstance(mail, PostedLetter)]
     return letters + desk.on_their_way
-
-
-def mail_entries(mails: Iterable[Mail]) -> tuple[Entry, ...]:
-    """Mail as the history will hold it."""
-    return tuple(map(mail_entry, mails))
-
-
-def mail_entry(mail: Mail) -> Entry:
-    """One piece of mail as the history will hold it."""
-    entry = letter_entry(mail) if isinstance(mail, PostedLetter) else Entry(notice_item(mail))
-    return attrs.evolve(entry, mail=mail.id)
 
 
 def _triggers(mail: Mail) -> bool:

@@ -25,7 +25,6 @@ from ..protocol import (
 from ._commons import Commons
 from ._desk import Desk, Envelope, Work
 from ._overrides import apply_overrides
-from ._user_shell import UserShell
 
 if TYPE_CHECKING:
     from ._agent import Living
@@ -112,6 +111,7 @@ class Reader:
             return refused
         assert self.desk.run is not None
         self.desk.run.post(Steered(envelope.entries))
+        self.desk.arrivals.set(self.desk.arrivals.get() + 1)
         return Accepted(turn_id=self._turn_id, steered=True)
 
     def _inject(self, name: str, entries: tuple[Entry, ...]) -> Verdict:
@@ -132,7 +132,6 @@ class Reader:
         """Run a command beside the turn that is running."""
         thread = self.living.thread
         assert thread is not None, "a turn runs without memory"
-        shell = UserShell(thread=thread, start=self.living.workshop.start, running=self.desk.shells)
-        ran = await shell.run(command, turn_id)
+        ran = await self.living.shell(thread).run(command, turn_id)
         self._inject(self.commons.services.new_id(), (Entry(ran.message),))
         await trio.lowlevel.checkpoint()

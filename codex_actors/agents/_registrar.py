@@ -8,6 +8,7 @@ import trio
 
 from ..actors import ActorRef, Exit
 from ..protocol import TaskFailed, TaskInterrupted, TaskOutcome, TaskRecord
+from ..rollout import CloseReason
 from ._commons import Commons
 from ._crashes import find_crash
 from ._desk import Desk, Envelope
@@ -28,7 +29,12 @@ async def bring_news(commons: Commons, settled: trio.MemoryReceiveChannel[TaskRe
     """Tell the agents that gave tasks how these have ended."""
     async for record in settled:
         receiver = None if record.reply_to is None else commons.desks.get(record.reply_to)
-        if receiver is not None:
+        if receiver is None:
+            continue
+        if record.outcome == TaskInterrupted(receiver.path.text):
+            # It was the one who did it, and waits for no answer.
+            await commons.books.note_delivered(receiver, [record.id], "")
+        else:
             commons.post.deliver(receiver, record)
 
 
@@ -42,14 +48,15 @@ def _more(exits: trio.MemoryReceiveChannel[ActorRef[Envelope]]) -> list[ActorRef
 def _dead(commons: Commons, ref: ActorRef[Envelope]) -> Desk | None:
     """Return whose end it is, if it is for good.
 
-    Who was killed without having been closed went down with its owner, and comes up with it;
-    or with a sibling, and is one that is not restarted.
+    Who was killed without having been closed went down with its owner, and comes up with it,
+    also if it crashed at that; or with a sibling, and is one that is not restarted.
     """
     desk = commons.by_ref.get(ref.path)
     ending = ref.status.get()
     if desk is None or desk.ref != ref or not isinstance(ending, Exit):
         return None
-    went_along = ending.reason == "killed" and desk.closing is None and not _stays(desk.parent)
+    brought_down = ending.reason in ("killed", "crashed") and desk.closing is None
+    went_along = brought_down and not _stays(desk.parent)
     return None if went_along else desk
 
 
@@ -70,7 +77,8 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         ids = [desk.thread_id for desk in family]
         # The root's end is the tree's: what was below it is there again when it is resumed.
         if top.parent is not None and top.root.closing is None:
-            commons.books.leave(ids, "closed" if crash is None else "crashed")
+            commons.books.leave(ids[:1], _reason(top, crash))
+            commons.books.leave(ids[1:], "along")
         for desk in family:
             remove_desk(commons, desk)
         if crash is not None:
@@ -84,6 +92,13 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
             desk.rest()  # whoever waits until it is idle waits no longer
             commons.hub.end(desk.thread_id)
             desk.gone.set()
+
+
+def _reason(desk: Desk, crash: Exception | None) -> CloseReason:
+    if crash is not None:
+        return "crashed"
+    along = desk.parent is not None and desk.parent.closing is not None
+    return "along" if along else "closed"
 
 
 def _outcome(desk: Desk, crash: Exception | None) -> TaskOutcome:

@@ -31,12 +31,11 @@ from ..tools import Toolbox, ToolContext, refuse
 from ._sampler import Sampler
 from ._slots import Slot
 from ._thread import Thread
+from ._turn_ends import DEADLINE, timed
 from ._workers import GRACE, TurnWorkers, open_workers
 
 logger = logging.getLogger(__name__)
 
-DEADLINE: Final = "deadline"
-"""Who ends a turn that has taken the time it had."""
 CLEAN_UP: Final = 2 * GRACE
 """Seconds that a cancelled turn may take to end in order, disk included."""
 
@@ -92,6 +91,12 @@ class TurnRun:
         """Return the input that was accepted, but came after the turn was over."""
         late = [what for what in self._inbox if isinstance(what, core.Steered)]
         return tuple(entry for what in late if what.quiet is quiet for entry in what.entries)
+
+    @property
+    def has_input(self) -> bool:
+        """Whether a user has said something that the model has not heard yet."""
+        waiting = [entry for what in self._inbox for entry in _entries(what)]
+        return any(entry.mail is None for entry in (*waiting, *self.turn.pending))
 
     def waiting(self) -> AbstractAsyncContextManager[None]:
         """Do not count as running while one of the turn's tools waits for somebody else."""
@@ -340,10 +345,9 @@ class TurnRun:
         now = self._thread.services.now()
         if isinstance(event, TurnCompleted) and self._first_token_at is not None:
             waited = self._first_token_at - self._began_at
-            event = attrs.evolve(event, time_to_first_token_ms=int(waited * 1000))
-        return attrs.evolve(
-            event,
-            started_at=int(self._began_at),
-            completed_at=int(now),
-            duration_ms=int((now - self._began_at) * 1000),
-        )
+            event = attrs.evolve(event, time_to_first_token_ms=max(int(waited * 1000), 0))
+        return timed(event, self._began_at, now)
+
+
+def _entries(what: TurnInput | EventMsg) -> tuple[Entry, ...]:
+    return what.entries if isinstance(what, core.Steered) else ()

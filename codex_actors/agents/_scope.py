@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final
 
 import trio
 
@@ -15,15 +14,14 @@ from ..protocol import Event, Settings, TaskInterrupted, TaskRecord
 from ..rollout import Clerk, open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
 from ._books import Books
+from ._collab import collab_tools
 from ._commons import Commons, make_commons
+from ._deadlines import settling
 from ._desk import Envelope
 from ._hub import Hub
 from ._registrar import bring_news, bury_agents
 from ._services import AgentServices
 from ._tree import AgentTree
-
-SETTLING: Final = 5.0
-"""Seconds that a tree may take to write down the tasks that ended with it."""
 
 
 @asynccontextmanager
@@ -70,6 +68,7 @@ async def open_agents(
         hub = Hub(broadcast, news)
         books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
         commons = make_commons(settings, services, recorder, books, exits)
+        commons.team_tools = collab_tools(commons)
         office = await stack.enter_async_context(open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
         office.start_soon(bring_news, commons, to_bring, name="news of tasks")
@@ -121,6 +120,6 @@ async def _open_books(
         try:
             yield books
         finally:
-            with trio.move_on_after(SETTLING, shield=True):
+            with settling():
                 await books.settle_all(TaskInterrupted("shutdown"))
             hub.close()

@@ -6,7 +6,10 @@ import os.path
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from functools import partial
+from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import attrs
 
 from .. import core
 from ..core import Entry, Gate, Guides, Surroundings, Turn
@@ -14,6 +17,7 @@ from ..models import Prompt
 from ..protocol import DangerFullAccess, Settings, TurnContext
 from ..tools import ExecSessions, ToolContext, TurnChanges
 from ..wire import encode_json
+from ._briefing import roster
 from ._desk import Work
 from ._runner import TurnSetup
 from ._slots import Slot
@@ -25,7 +29,7 @@ def set_up_turn(
 ) -> tuple[Turn, TurnSetup]:
     """Return the turn in its first state, and what to run it with. Not a checkpoint."""
     equipment = thread.equipment()
-    now = surroundings(thread.settings, thread.services.now(), thread.guides)
+    now = surroundings_of(thread)
     turn = _first_state(work, mail, thread, equipment.toolbox.gates, now)
     setup = TurnSetup(
         toolbox=equipment.toolbox,
@@ -37,6 +41,20 @@ def set_up_turn(
     )
     thread.told = now
     return turn, setup
+
+
+def surroundings_of(thread: Thread) -> Surroundings:
+    """Return what an agent is told of its surroundings, the other agents among them."""
+    settings, briefing = thread.settings, thread.commons.briefing
+    plain = surroundings(settings, thread.services.now(), thread.guides)
+    if settings.collaboration.generation is None:
+        return plain
+    return attrs.evolve(
+        plain,
+        agents=roster(thread.commons.desks[thread.id]),
+        team=briefing.team(settings, thread.path),
+        mode=briefing.when(settings),
+    )
 
 
 def surroundings(settings: Settings, now: float, guides: Guides | None) -> Surroundings:
@@ -88,8 +106,16 @@ def _first_state(
         max_retries=thread.settings.provider.stream_max_retries,
         tokens=thread.tokens,
         limits=thread.limits,
-        marker=Entry(core.aborted_marker(texts)),
+        marker=_marker(thread),
     )
+
+
+def _marker(thread: Thread) -> Entry | None:
+    collaboration = thread.settings.collaboration
+    if not collaboration.marks_interrupts:
+        return None
+    role: Literal["user", "developer"] = "developer" if collaboration.generation == "v2" else "user"
+    return Entry(core.aborted_marker(thread.texts, role=role))
 
 
 def _tool_context(work: Work, thread: Thread, sessions: ExecSessions, slot: Slot) -> ToolContext:
@@ -125,9 +151,22 @@ def _make_prompt(work: Work, thread: Thread, specs: bytes) -> Prompt:
         turn_id=work.turn_id,
         originator=settings.originator,
         metadata=encode_json(
-            {"session_id": thread.session_id, "thread_id": thread.id, "turn_id": work.turn_id}
+            {
+                "session_id": thread.session_id,
+                "thread_id": thread.id,
+                "turn_id": work.turn_id,
+                **dict(_origin(thread)),
+            }
         ),
+        headers=_origin(thread),
     )
+
+
+def _origin(thread: Thread) -> tuple[tuple[str, str], ...]:
+    """Say whose child asks, as the reference does in headers and in metadata."""
+    if thread.parent_id is None:
+        return ()
+    return (("x-codex-parent-thread-id", thread.parent_id), ("x-openai-subagent", "collab_spawn"))
 
 
 def _context_line(turn_id: str, settings: Settings, now: Surroundings) -> TurnContext:

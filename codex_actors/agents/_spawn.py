@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -16,14 +17,12 @@ from ._agent import start_actor
 from ._asking import wait_up
 from ._authority import child_settings
 from ._commons import Commons
+from ._deadlines import settling
 from ._desk import Desk, Life
-from ._errors import AgentFenced, NameInUse, TooDeep, TooManyAgents, TooManyChildren
+from ._errors import AgentFenced, NameInUse, SpawnRefused, TooDeep, TooManyAgents, TooManyChildren
 from ._overrides import check_sandbox
 from ._plan import edge_of
 from ._spec import AgentSpec
-
-UNDOING: Final = 5.0
-"""Seconds that taking a half-made agent back may take."""
 
 
 async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
@@ -39,13 +38,13 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     """
     desk = _reserve(commons, owner, spec)
     try:
-        desk.inherited = await _inherited(commons, owner, spec)
+        await _inherit(commons, owner, desk)
         await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
-        await _start(commons, owner, desk)
+        await start_child(commons, owner, desk)
         desk.made = True
     finally:
         if not desk.made:
-            with trio.move_on_after(UNDOING, shield=True):
+            with settling():
                 await _undo(commons, desk)
     desk.fence = owner.fence
     return desk
@@ -111,10 +110,15 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
         raise ActorTerminated(owner.path.text)
     if owner.fence is not None:
         raise AgentFenced(owner.path, owner.fence)
+    if spec.resume is not None:
+        raise SpawnRefused(
+            f"a child of {owner.path} cannot be resumed, only a root with its tree; leave out"
+            " 'resume'"
+        )
     path = owner.path.child(spec.name or _free_name(owner))
     if path.name in owner.children:
         raise NameInUse(path)
-    _check_room(owner)
+    check_room(owner)
     plain = spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
     settings = (
         owner.settings
@@ -122,9 +126,7 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
         else child_settings(owner.settings, spec.role, spec.overrides, spec.instructions)
     )
     check_sandbox(settings.sandbox_policy)
-    desk = make_desk(
-        commons, owner, path, attrs.evolve(spec, name=path.name, resume=None), settings
-    )
+    desk = make_desk(commons, owner, path, attrs.evolve(spec, name=path.name), settings)
     desk.made = False
     add_desk(commons, desk)
     return desk
@@ -140,7 +142,12 @@ def _free_name(owner: Desk) -> str:
     return name
 
 
-def _check_room(owner: Desk) -> None:
+def check_room(owner: Desk) -> None:
+    """Refuse another child if a limit forbids it. Not a checkpoint.
+
+    Raises:
+        SpawnRefused: if one does.
+    """
     limit = owner.account.limits.children
     if limit is not None and len(owner.children) >= limit:
         raise TooManyChildren(owner.path, limit, _paths(list(owner.children.values())))
@@ -158,15 +165,28 @@ def _paths(desks: list[Desk]) -> tuple[str, ...]:
     return tuple(desk.path.text for desk in desks)
 
 
-async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[Item, ...]:
-    """Return what a fork begins with of its owner's conversation."""
-    if spec.fork == "none":
-        await trio.lowlevel.checkpoint()
-        return ()
+async def _inherit(commons: Commons, owner: Desk, desk: Desk) -> None:
+    """Give a fork what it begins with of its owner's conversation."""
+    fork = desk.spec.fork
     thread = None if owner.life is None else owner.life.thread
-    if thread is not None:
+    if fork == "none":
         await trio.lowlevel.checkpoint()
-        return core.fork_items(thread.history.items, spec.fork)
+    elif thread is None:
+        desk.inherited = core.fork_items(await _stored_items(commons, owner), fork)
+    else:
+        await trio.lowlevel.checkpoint()
+        own = () if thread.told is None or thread.told.team is None else (thread.told.team,)
+        items = thread.history.items
+        whole = core.fork_items(items, fork) == core.fork_items(items, "all")
+        told = thread.told if whole else None
+        desk.inherited = core.fork_items(items, fork, context=told is not None, without=own)
+        if told is not None:
+            # Who is below it, and how it works with others, it is told anew.
+            desk.inherited_told = attrs.evolve(told, agents=(), team=None, mode=None)
+
+
+async def _stored_items(commons: Commons, owner: Desk) -> Sequence[Item]:
+    """Return the history of an agent that is not loaded."""
     if owner.begun:
         rollout = await commons.recorder.read(owner.thread_id)
     elif owner.stored is not None:
@@ -174,10 +194,17 @@ async def _inherited(commons: Commons, owner: Desk, spec: AgentSpec) -> tuple[It
     else:  # it has said nothing yet
         await trio.lowlevel.checkpoint()
         return ()
-    return core.fork_items(core.replay(rollout.lines).items, spec.fork)
+    return core.replay(rollout.lines).items
 
 
-async def _start(commons: Commons, owner: Desk, desk: Desk) -> None:
+async def start_child(commons: Commons, owner: Desk, desk: Desk) -> None:
+    """Start the actor of an agent that has its desk, where its owner keeps its children.
+
+    Raises:
+        ActorTerminated: if the owner has ended, or ends.
+
+    Cancellation: there is no such actor.
+    """
     life = await _life_of(commons, owner)
     try:
         await start_actor(commons, desk, await life.keep_children())
@@ -200,4 +227,5 @@ async def _life_of(commons: Commons, owner: Desk) -> Life:
 async def _undo(commons: Commons, desk: Desk) -> None:
     commons.books.leave([desk.thread_id], "closed")
     remove_desk(commons, desk)
+    desk.gone.set()
     await commons.books.catch_up()

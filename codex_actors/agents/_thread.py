@@ -54,6 +54,8 @@ class Thread:
     history: History
     commons: Commons
     account: Account
+    parent_id: ThreadId | None = None
+    """Of the agent that owns this one."""
     tokens: TokenUsageInfo = TokenUsageInfo()
     limits: RateLimits | None = None
     base_instructions: str
@@ -102,7 +104,8 @@ class Thread:
 
     def equipment(self) -> Equipment:
         """The tools that go with the present settings."""
-        return self.commons.equipment(self.settings, self.tools, self.without_tools)
+        depth = self.path.depth
+        return self.commons.equipment(self.settings, depth, self.tools, self.without_tools)
 
     def hear(self, msg: EventMsg) -> None:
         """Announce what a tool tells, in the order of the turn if one runs."""

@@ -9,7 +9,7 @@ from typing import final
 import attrs
 import trio
 
-from ..actors import Broadcast, Lagged, Supervisor, Watch
+from ..actors import Broadcast, Lagged, Supervisor, SupervisorClosing, Watch
 from ..protocol import AgentStatus, Event, Settings, TaskRecord, ThreadId
 from ._commons import Commons
 from ._desk import Desk
@@ -63,6 +63,8 @@ class AgentTree:
 
         Raises:
             RootExists: if the tree has its root.
+            SupervisorClosing: if the tree has ended, or ends.
+            SpawnRefused: if its role cannot be had; the subclass says why.
             SandboxUnavailable: if its commands cannot be confined as they should be.
             ThreadNotFound: if ``spec.resume`` names no thread.
             ThreadBusy: if another program is at work on that thread.
@@ -71,6 +73,8 @@ class AgentTree:
 
         Cancellation: no agent was started.
         """
+        if self._commons.closing:
+            raise SupervisorClosing("")
         if self._commons.desks:
             raise RootExists
         root = await spawn_root(self._commons, self._supervisor, spec)
@@ -84,7 +88,7 @@ class AgentTree:
         Raises:
             NoSuchAgent: if there is none.
         """
-        desk = self._commons.desks.get(ThreadId(name)) or self._at(name)
+        desk = self._commons.desks.get(ThreadId(name)) or self._find(name)
         if desk is None:
             raise NoSuchAgent(name)
         return AgentHandle(self._commons, desk, self._supervisor)
@@ -133,14 +137,8 @@ class AgentTree:
         """Every agent and what it is doing, owners before those they own."""
         return snapshots(self._commons)
 
-    def _at(self, path: str) -> Desk | None:
-        """Go down from the root, name by name."""
-        desk = next(iter(self._commons.desks.values()), None)
-        nothing, *names = path.split("/")
-        if desk is None or nothing or names[:1] != [desk.path.name]:
-            return None
-        for name in names[1:]:
-            desk = desk.children.get(name)
-            if desk is None:
-                return None
-        return desk
+    def _find(self, path: str) -> Desk | None:
+        desk = next(iter(self._commons.desks.values()), None)  # the root
+        for name in path.split("/")[2:]:
+            desk = None if desk is None else desk.children.get(name)
+        return None if desk is None or desk.path.text != path else desk

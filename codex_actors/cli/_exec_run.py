@@ -102,7 +102,12 @@ class _Run:
         async with adopt_orphans(), open_agents(settings) as tree:
             async with tree.events(math.inf) as events:
                 root = await tree.spawn(
-                    AgentSpec(resume=self._job.resume, unfinished=self._job.options.unfinished)
+                    AgentSpec(
+                        resume=self._job.resume,
+                        unfinished=self._job.options.unfinished,
+                        # It has one turn; what agents say after that, it reads when it is resumed.
+                        wakes=False,
+                    )
                 )
                 warnings = [*self._job.loaded.warnings, *map(_describe, leftovers)]
                 warnings += await self._remember(root)

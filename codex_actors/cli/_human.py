@@ -10,7 +10,9 @@ import attrs
 
 from ..core import was_cut_off
 from ..protocol import (
+    AgentActivityItem,
     AgentMessageItem,
+    CollabAgentItem,
     CommandItem,
     ErrorOccurred,
     EventMsg,
@@ -126,6 +128,10 @@ class HumanLog:
                 return self._changes(item)
             case ImageViewItem(path=path):
                 return [f"looked at {clean(path)}"]
+            case CollabAgentItem():
+                return self._collaboration(item)
+            case AgentActivityItem(kind=kind, agent_path=path):
+                return [f"{kind} {clean(path)}"] if kind != "completed" else []
             case OtherTurnItem():
                 return []
             case _:
@@ -152,6 +158,11 @@ class HumanLog:
             f"{self._ink('green', kind_of(change))} {clean(path)}"
             for path, change in sorted(item.changes.items())
         ]
+
+    def _collaboration(self, item: CollabAgentItem) -> Iterable[str]:
+        names = [agent.agent_nickname or agent.thread_id for agent in item.receiver_agents]
+        told = clean(" ".join([item.tool.replace("_", " "), *names]))
+        return [told if item.status == "completed" else self._ink("yellow", f"{told}: failed")]
 
     def _spent(self, msg: TurnAborted | TurnCompleted) -> str:
         return self._ink("dim", _summary(self._usage, msg.duration_ms))

@@ -8,9 +8,14 @@ import attrs
 
 from ..protocol import (
     AddFile,
+    AgentActivityItem,
     AgentMessageItem,
+    AgentStatus,
+    CollabAgentItem,
     CommandItem,
+    Completed,
     DeleteFile,
+    Errored,
     ErrorOccurred,
     EventMsg,
     FileChange,
@@ -56,7 +61,7 @@ class ThreadEvents:
                 return [{"type": "thread.started", "thread_id": thread_id}]
             case TurnStarted():
                 return [{"type": "turn.started"}]
-            case ItemStarted(item=CommandItem() | FileChangeItem() as item):
+            case ItemStarted(item=CommandItem() | FileChangeItem() | CollabAgentItem() as item):
                 return self._started(item)
             case ItemCompleted(item=item):
                 return self._completed(item)
@@ -79,7 +84,7 @@ class ThreadEvents:
             case _:
                 return []
 
-    def _started(self, item: CommandItem | FileChangeItem) -> list[Line]:
+    def _started(self, item: CommandItem | FileChangeItem | CollabAgentItem) -> list[Line]:
         self._ids[item.id] = item_id = self._new_id()
         return [{"type": "item.started", "item": {"id": item_id, **_shown(item)}}]
 
@@ -141,7 +146,9 @@ def _shown(item: TurnItem) -> Line:
             return _command(item)
         case FileChangeItem():
             return _changes(item)
-        case UserMessageItem() | ImageViewItem() | OtherTurnItem():
+        case CollabAgentItem():
+            return _collaboration(item)
+        case UserMessageItem() | ImageViewItem() | AgentActivityItem() | OtherTurnItem():
             return {}
         case _:
             assert_never(item)
@@ -164,6 +171,29 @@ def _changes(item: FileChangeItem) -> Line:
         # The format has no word for a patch that was declined.
         "status": "failed" if item.status == "declined" else item.status,
     }
+
+
+def _collaboration(item: CollabAgentItem) -> Line:
+    return {
+        "type": "collab_tool_call",
+        # The format has no word for bringing an agent back.
+        "tool": "wait" if item.tool == "resume_agent" else item.tool,
+        "sender_thread_id": item.sender_thread_id,
+        "receiver_thread_ids": list(item.receiver_thread_ids),
+        "prompt": item.prompt,
+        "agents_states": {name: _state(status) for name, status in item.agents_states.items()},
+        "status": item.status,
+    }
+
+
+def _state(status: AgentStatus) -> Line:
+    match status:
+        case Completed(message):
+            return {"status": "completed", "message": message}
+        case Errored(message):
+            return {"status": "errored", "message": message}
+        case word:
+            return {"status": word, "message": None}
 
 
 def _usage(usage: TokenUsage) -> Line:

@@ -14,6 +14,7 @@ from ._catalogue import (
     load_catalogue,
     read_models,
 )
+from ._collaboration import read_collaboration
 from ._environment import build_environment, read_environment_policy
 from ._guides import read_guide_rules
 from ._limits import read_capacity, read_deadlines, read_limits
@@ -32,8 +33,9 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
     """
     models = read_models(root, load_catalogue())
     provider = choose_provider(root, read_providers(root, environ))
+    model = _choose_model(root, provider, models)
     return Settings(
-        model=_choose_model(root, provider, models),
+        model=model,
         provider=resolve_headers(provider, environ),
         cwd=cwd,
         home=home,
@@ -55,6 +57,7 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
         limits=read_limits(root),
         capacity=read_capacity(root),
         deadlines=read_deadlines(root),
+        collaboration=read_collaboration(root, model),
     )
 
 

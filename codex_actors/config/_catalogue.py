@@ -17,6 +17,7 @@ from ._table import Table
 _Value = TypeVar("_Value")
 _Mode: TypeAlias = Literal["bytes", "tokens"]
 _Visibility: TypeAlias = Literal["list", "hide", "none"]
+_Generation: TypeAlias = Literal["v1", "v2", "disabled"]
 
 SUMMARIES = ("auto", "concise", "detailed", "none")
 VERBOSITIES = ("low", "medium", "high")
@@ -61,6 +62,7 @@ def read_model(table: Table, default: ModelInfo) -> ModelInfo:
         "supports_image_detail_original": table.boolean("supports_image_detail_original"),
         "experimental_tools": table.strings("experimental_tools"),
         "visibility": table.choice("visibility", _VISIBILITIES),
+        "multi_agent": table.choice("multi_agent", _GENERATIONS),
     }
     given = {name: value for name, value in changes.items() if value is not None}
     return attrs.evolve(default, **given)
@@ -69,6 +71,7 @@ def read_model(table: Table, default: ModelInfo) -> ModelInfo:
 _FORMS: tuple[ApplyPatchForm, ...] = get_args(ApplyPatchForm)
 _MODES: tuple[_Mode, ...] = get_args(_Mode)
 _VISIBILITIES: tuple[_Visibility, ...] = get_args(_Visibility)
+_GENERATIONS: tuple[_Generation, ...] = get_args(_Generation)
 
 
 def _read_windows(table: Table) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-FEATURES: Final = ("apply_patch", "update_plan")
-"""What does something here: see `codex_actors.tools.standard_tools`."""
+FEATURES: Final = ("apply_patch", "multi_agent", "multi_agent_v2", "update_plan")
+"""What does something here: see `codex_actors.tools.standard_tools`, and `Collaboration`."""
 
 _ELSEWHERE: Final = """
     agent_message_board analytics_plan_history api_key_cyber_access_programs
@@ -31,8 +31,8 @@ _ELSEWHERE: Final = """
     in_app_dictation in_app_local_automation in_app_updates in_app_voice incremental_tools
     instant_interrupt item_ids js_repl js_repl_tools_only local_thread_store_compression
     local_thread_store_shared_compression login_shell_package_path mcp_2026_07_28
-    mcp_oauth_refresh_coordination memories mentions_v2 model_catalog_in_context multi_agent
-    multi_agent_mode multi_agent_v2 multi_agent_v2_dynamic_tools network_proxy
+    mcp_oauth_refresh_coordination memories mentions_v2 model_catalog_in_context
+    multi_agent_mode multi_agent_v2_dynamic_tools network_proxy
     non_prefixed_mcp_tool_names nonfatal_clock_read_errors omit_app_server_notification_media
     output_token_replay personality plugin_hooks plugin_sharing plugins
     powershell_shell_version prefer_mxc prevent_idle_sleep psp realtime_conversation

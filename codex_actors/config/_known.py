@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from ._collaboration import AGENTS, ROLE, ROLE_FILE, TEAM, read_role_file, role_names, team_table
 from ._errors import SettingsError, find_nearest, list_choices
 from ._features import ELSEWHERE, FEATURES
 from ._limits import CAPACITY, DEADLINES, LIMITS
@@ -19,7 +20,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _USED = _words("""
-    approval_policy capacity deadlines developer_instructions features history limits model
+    agents approval_policy capacity deadlines developer_instructions features history limits model
     model_auto_compact_token_limit
     model_context_window model_instructions_file model_provider model_providers
     model_reasoning_effort model_reasoning_summary model_verbosity models openai_base_url
@@ -31,7 +32,7 @@ _USED = _words("""
 
 # Found by asking the reference's --strict-config, release 0.163; older ones from its past.
 _IGNORED = _words("""
-    agents allow_login_shell allow_symlinked_codex_home analytics approvals_reviewer apps
+    allow_login_shell allow_symlinked_codex_home analytics approvals_reviewer apps
     apps_mcp_product_sku audio auto_review background_terminal_max_timeout browser_use
     chatgpt_base_url check_for_update_on_startup cli_auth_credentials_store cloud
     compact_prompt computer_use default_permissions desktop disable_paste_burst
@@ -71,7 +72,7 @@ _PROVIDER = _words("""
 _MODEL = _words("""
     apply_patch auto_compact_token_limit context_window default_effort default_summary
     default_verbosity description display_name effective_context_window_percent efforts
-    experimental_tools input_modalities max_context_window supports_image_detail_original
+    experimental_tools input_modalities max_context_window multi_agent supports_image_detail_original
     supports_summary supports_verbosity truncation visibility
 """)
 
@@ -101,6 +102,8 @@ def find_unknown(root: Table) -> Iterator[SettingsError]:
     yield from _unknown_features(root.table("features"))
     for key, known in _TABLES.items():
         yield from _unknown(root.table(key), known)
+    yield from _unknown(team_table(root), TEAM)
+    yield from _unknown_in_roles(root.table("agents"))
     for name, provider in root.tables("model_providers").items():
         if name != "scripted":
             yield from _unknown(provider, _PROVIDER)
@@ -122,6 +125,23 @@ def _unknown_features(table: Table) -> Iterator[SettingsError]:
         if name not in FEATURES and name not in ELSEWHERE:
             nearest = find_nearest(name, FEATURES) or find_nearest(name, ELSEWHERE)
             yield table.refuse(name, f"unknown feature, expected {list_choices(FEATURES)}", nearest)
+
+
+def _unknown_in_roles(agents: Table) -> Iterator[SettingsError]:
+    roles = role_names(agents)
+    yield from _unknown(agents, (*AGENTS, *roles))
+    for name in roles:
+        yield from _unknown(agents.table(name), ROLE)
+        file = read_role_file(agents.table(name))
+        for key in file.values:
+            if key not in ROLE_FILE:
+                problem = "has no effect in a role, which can only narrow what its bearer may do"
+                yield file.refuse(key, problem, find_nearest(key, ROLE_FILE))
+        for key in file.table("features").values:
+            if key != "shell_tool":
+                yield file.table("features").refuse(
+                    key, "has no effect in a role; the only feature here is 'shell_tool'"
+                )
 
 
 def _unknown(table: Table, known: Collection[str]) -> Iterator[SettingsError]:

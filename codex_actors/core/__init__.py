@@ -1,5 +1,8 @@
 """Everything that decides, and nothing that does. No Trio, no I/O, no clock."""
 
+from ._agent_messages import answer_message as answer_message
+from ._agent_messages import letter_message as letter_message
+from ._agent_messages import task_message as task_message
 from ._budget import over_limit as over_limit
 from ._budget import over_turns as over_turns
 from ._calls import Call as Call
@@ -106,6 +109,7 @@ from ._sse import SseDecoder as SseDecoder
 from ._sse import SseError as SseError
 from ._status import is_final as is_final
 from ._status import next_status as next_status
+from ._team import may_collaborate as may_collaborate
 from ._tokens import estimate_tokens as estimate_tokens
 from ._tokens import tokens_of_bytes as tokens_of_bytes
 from ._truncate import Captured as Captured

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, final
+from typing import Final, Literal, final
 from xml.sax.saxutils import escape
 
 import attrs
@@ -50,6 +50,12 @@ class Surroundings:
     model: str
     developer_instructions: str | None = None
     guides: Guides | None = None
+    agents: tuple[str, ...] = ()
+    """The agents below that it may talk to, a line for each."""
+    team: str | None = None
+    """How it works with other agents."""
+    mode: str | None = None
+    """When it is to make others."""
 
 
 @final
@@ -75,10 +81,10 @@ def initial_context(now: Surroundings, texts: ContextTexts) -> tuple[Message, ..
     rules = [_permissions(now, texts)]
     if now.developer_instructions:
         rules.append(now.developer_instructions)
-    parts = [_environment(_facts(now), _filesystem(now))]
+    parts = [_environment(_facts(now), _rest(now))]
     if now.guides is not None:
         parts.insert(0, _show_guides(now.guides.text, now.guides.directory))
-    return developer_message(*rules), _user(*parts)
+    return developer_message(*rules), *map(developer_message, _team(now)), _user(*parts)
 
 
 def context_updates(
@@ -94,8 +100,9 @@ def context_updates(
         rules.append(now.developer_instructions)
     parts = list(_guide_updates(before.guides, now.guides, texts))
     if _scene(before) != _scene(now):
-        parts.append(_environment(_changed_facts(before, now), _filesystem(now)))
-    told = (developer_message(*rules),) if rules else ()
+        parts.append(_environment(_changed_facts(before, now), _rest(now)))
+    told: tuple[Message, ...] = (developer_message(*rules),) if rules else ()
+    told += tuple(developer_message(text) for text in _team(now) if text not in _team(before))
     return (*told, _user(*parts)) if parts else told
 
 
@@ -125,15 +132,18 @@ def is_context(message: Message) -> bool:
     )
 
 
-def aborted_marker(texts: ContextTexts, *, cut_off: bool = False) -> Message:
+def aborted_marker(
+    texts: ContextTexts, *, cut_off: bool = False, role: Literal["user", "developer"] = "user"
+) -> Message:
     """Return what the model finds in its history after an interrupted turn.
 
     Args:
         texts: The words.
         cut_off: Whether nobody wanted it: the program died in the middle of the turn.
+        role: Whose word it is; where agents are named by paths, the developer's.
     """
-    why = texts.cut_off if cut_off else texts.aborted
-    return _user(f"<turn_aborted>\n{why}\n</turn_aborted>")
+    marker = f"<turn_aborted>\n{texts.cut_off if cut_off else texts.aborted}\n</turn_aborted>"
+    return developer_message(marker) if role == "developer" else _user(marker)
 
 
 def _policies(of: Surroundings) -> tuple[SandboxPolicy, ApprovalPolicy]:
@@ -169,7 +179,24 @@ def _facts(of: Surroundings) -> dict[str, str]:
 
 
 def _scene(of: Surroundings) -> tuple[Mapping[str, str], str]:
-    return _facts(of), _filesystem(of)
+    return _facts(of), _rest(of)
+
+
+def _team(of: Surroundings) -> tuple[str, ...]:
+    mode = of.mode and f"<multi_agent_mode>{of.mode}</multi_agent_mode>"
+    return tuple(text for text in (of.team, mode) if text)
+
+
+def _rest(of: Surroundings) -> str:
+    """The lines that follow the facts."""
+    return "\n".join(filter(None, (_filesystem(of), _roster(of))))
+
+
+def _roster(of: Surroundings) -> str:
+    if not of.agents:
+        return ""
+    lines = "".join(f"    {line}\n" for line in of.agents)
+    return f"  <subagents>\n{lines}  </subagents>"
 
 
 def _changed_facts(before: Surroundings, now: Surroundings) -> dict[str, str]:
@@ -201,6 +228,7 @@ _MARKS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "developer": (
         ("<permissions instructions>", "</permissions instructions>"),
         ("<model_switch>", "</model_switch>"),
+        ("<multi_agent_mode>", "</multi_agent_mode>"),
     ),
     "user": (
         ("# AGENTS.md instructions", "</INSTRUCTIONS>"),

@@ -2,8 +2,8 @@
 
 Kept is what was said to the parent, what it said as its last word of a turn, and what stands for
 earlier history. Left out are calls, outputs and thoughts; commentary; letters and ends of tasks,
-which were the parent's; and what the parent was told of its surroundings, since the child
-is told its own. Held by tests/core/test_fork.py:
+which were the parent's; and what the parent was told of its surroundings, unless the child
+shares them all. Held by tests/core/test_fork.py:
 
 * the result is a subsequence of the history, in normal form, without calls and outputs;
 * the last n turns are a suffix of what all turns give, and more turns give no less.
@@ -11,7 +11,7 @@ is told its own. Held by tests/core/test_fork.py:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, Literal
 
 from ..protocol import Item, Message, OtherItem, ToolCall, ToolOutput
@@ -23,7 +23,13 @@ from ._letters import is_letter
 _SUMMARIES: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
 
 
-def fork_items(items: Sequence[Item], turns: Literal["none", "all"] | int) -> tuple[Item, ...]:
+def fork_items(
+    items: Sequence[Item],
+    turns: Literal["none", "all"] | int,
+    *,
+    context: bool = False,
+    without: Collection[str] = (),
+) -> tuple[Item, ...]:
     """Return what of a parent's history a forked child begins with.
 
     Args:
@@ -31,13 +37,18 @@ def fork_items(items: Sequence[Item], turns: Literal["none", "all"] | int) -> tu
         turns: How much of it: the last so many turns, where a turn begins with what a user
             says or a letter that starts one (see `is_user_turn`). All turns include what
             was before the first.
+        context: Whether the child is in the parent's surroundings, and need not be told of them
+            again; providers charge less for a request that begins as an earlier one did.
+        without: Texts of messages that were about the parent alone.
     """
     last = set(_last_words(items))
     first = _first_of(items, turns)
     return tuple(
         item
         for index, item in enumerate(items)
-        if index >= first and (index in last or _is_common(item))
+        if index >= first
+        and (index in last or _is_common(item) or (context and _is_surroundings(item)))
+        and not (isinstance(item, Message) and item.text in without)
     )
 
 
@@ -85,6 +96,15 @@ def _is_common(item: Item) -> bool:
             return kind in _SUMMARIES
         case _:
             return False
+
+
+def _is_surroundings(item: Item) -> bool:
+    """Whether a child in the same surroundings is told by the item, too."""
+    return (
+        isinstance(item, Message)
+        and is_context(item)
+        and not item.text.startswith("<multi_agent_mode>")
+    )
 
 
 def _is_notice(message: Message) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from ..protocol import InputText, Item, Message, OtherItem, OutputText, ToolCall, ToolOutput
+from ._agent_messages import starts_turn
 from ._letters import letter_type
 
 ABORTED: Final = "aborted"
@@ -86,8 +87,8 @@ def is_user_turn(item: Item) -> bool:
     match item:
         case Message(role="user"):
             return not is_contextual(item)
-        case OtherItem("agent_message"):
-            return True
+        case OtherItem():
+            return starts_turn(item)
         case _:
             return False
 

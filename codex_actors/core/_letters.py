@@ -36,7 +36,7 @@ LetterType: TypeAlias = Literal["NEW_TASK", "MESSAGE", "FINAL_ANSWER"]
 _HEADER: Final = re.compile(
     r"Message Type: (NEW_TASK|MESSAGE|FINAL_ANSWER)\nTask name: /\S+\nSender: /\S+\nPayload:\n"
 )
-_REASON: Final = TruncationPolicy("tokens", 900)
+REASON: Final = TruncationPolicy("tokens", 900)
 """How much of a failure's reason is told; the reference's number."""
 
 
@@ -66,14 +66,15 @@ def is_letter(item: Item) -> bool:
     )
 
 
-def notice_item(record: TaskRecord) -> Message:
+def notice_item(record: TaskRecord, *, name: str | None = None) -> Message:
     """Return what the agent that gave a task is told of its end.
 
     Args:
         record: The task, settled.
+        name: What its agent is called; by default its path.
     """
     assert record.outcome is not None, record
-    notice = {"agent_path": record.path.text, **_status(record.outcome)}
+    notice = {"agent_path": name or record.path.text, **_status(record.outcome)}
     said = json.dumps(notice, ensure_ascii=False, separators=(",", ":"))
     return user_message(f"<subagent_notification>\n{said}\n</subagent_notification>")
 
@@ -83,7 +84,9 @@ def _status(outcome: TaskOutcome) -> dict[str, Any]:
         case TaskCompleted(message):
             return {"status": {"completed": message}}
         case TaskFailed(message):
-            return {"status": {"errored": truncate_middle(message, _REASON)}}
+            return {"status": {"errored": truncate_middle(message, REASON)}}
+        case TaskInterrupted("shutdown"):
+            return {"status": "shutdown"}
         case TaskInterrupted(by):
             # The reference never tells of an interrupt; who did it, only we say.
             return {"status": "interrupted", "interrupted_by": by}

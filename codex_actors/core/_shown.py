@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from ..protocol import (
+    AgentActivityItem,
     AgentMessageItem,
     AgentMessageRecorded,
+    CollabAgentItem,
     CommandBegan,
     CommandEnded,
     CommandItem,
@@ -66,7 +68,12 @@ _KEPT = frozenset(
 
 
 def is_kept(event: EventMsg) -> bool:
-    """Whether the rollout keeps the event."""
+    """Whether the rollout keeps the event.
+
+    Of items only those are kept that no flat event tells of.
+    """
+    if isinstance(event, ItemCompleted):
+        return isinstance(event.item, CollabAgentItem | AgentActivityItem)
     return type(event) in _KEPT
 
 
@@ -123,7 +130,7 @@ def _completed(item: TurnItem, event: ItemCompleted, raw: bool) -> tuple[EventMs
             return (_patch_ended(item, event),)
         case ImageViewItem():
             return (ImageViewed(item.id, item.path),)
-        case OtherTurnItem():
+        case CollabAgentItem() | AgentActivityItem() | OtherTurnItem():
             return ()
         case _:
             assert_never(item)

@@ -4,6 +4,9 @@ from ._changes import AddFile as AddFile
 from ._changes import DeleteFile as DeleteFile
 from ._changes import FileChange as FileChange
 from ._changes import UpdateFile as UpdateFile
+from ._collaboration import Collaboration as Collaboration
+from ._collaboration import Generation as Generation
+from ._collaboration import WaitTimes as WaitTimes
 from ._events import AbortReason as AbortReason
 from ._events import AgentMessageDelta as AgentMessageDelta
 from ._events import AgentMessageRecorded as AgentMessageRecorded
@@ -136,7 +139,11 @@ from ._tasks import TaskOutcome as TaskOutcome
 from ._tasks import TaskOverBudget as TaskOverBudget
 from ._tasks import TaskRecord as TaskRecord
 from ._tasks import TaskTimedOut as TaskTimedOut
+from ._turn_items import AgentActivityItem as AgentActivityItem
 from ._turn_items import AgentMessageItem as AgentMessageItem
+from ._turn_items import AgentName as AgentName
+from ._turn_items import CollabAgentItem as CollabAgentItem
+from ._turn_items import CollabTool as CollabTool
 from ._turn_items import CommandItem as CommandItem
 from ._turn_items import FileChangeItem as FileChangeItem
 from ._turn_items import ImageViewItem as ImageViewItem

@@ -14,6 +14,7 @@ class AgentPlan:
 
     role: str | None = None
     """The name of its role, if it has one."""
+    nickname: str | None = None
     without_tools: tuple[str, ...] = ()
     instructions: str | None = None
     model: str | None = None
@@ -26,7 +27,11 @@ class AgentPlan:
     sandbox_policy: SandboxPolicy | None = None
     limits: Limits = Limits()
     restart: str = "transient"
-    strategy: str = "one_for_one"
+    children_max_restarts: int = 3
+    """How often each of its children is restarted in a series."""
+    children_within: float = 5.0
+    """Seconds that a restarted child has to run to begin a new series."""
+    children_strategy: str = "one_for_one"
     grace: float = 15.0
     fork: str = "none"
     """``none``, ``all`` or a number of turns."""

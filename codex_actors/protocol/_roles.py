@@ -30,3 +30,5 @@ class Role:
     without_tools: tuple[str, ...] = ()
     """Full names of tools that the bearer does not get."""
     limits: Limits = Limits()
+    nicknames: tuple[str, ...] = ()
+    """What its bearers are called by, for people; empty: as other agents."""

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
+from ._collaboration import Collaboration, Generation
 from ._limits import Capacity, Deadlines, Limits
 from ._permissions import ApprovalPolicy, SandboxPolicy
 
@@ -55,6 +56,8 @@ class ModelInfo:
     experimental_tools: tuple[str, ...] = ()
     """Further tools the model wants, by name."""
     visibility: str = "list"
+    multi_agent: Generation | Literal["disabled"] | None = None
+    """Which tools for working with other agents it was trained on; None: nothing is said."""
     is_fallback: bool = False
     """True when nothing is known of the model and all of this is guessed."""
 
@@ -161,3 +164,5 @@ class Settings:
     """Of the tree."""
     capacity: Capacity = Capacity()
     deadlines: Deadlines = Deadlines()
+    collaboration: Collaboration = Collaboration()
+    """Which tools models have to work with other agents; none, unless somebody says so."""

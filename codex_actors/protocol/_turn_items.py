@@ -9,6 +9,7 @@ import attrs
 from ._changes import FileChange
 from ._items import Fields
 from ._ops import UserInput
+from ._status import AgentStatus
 
 ItemProgress: TypeAlias = Literal["in_progress", "completed", "failed", "declined"]
 
@@ -79,6 +80,50 @@ class ImageViewItem:
     path: str
 
 
+@attrs.frozen(kw_only=True)
+class AgentName:
+    """An agent, as people know it."""
+
+    thread_id: str
+    agent_nickname: str | None = None
+    agent_role: str | None = None
+
+
+CollabTool: TypeAlias = Literal["spawn_agent", "send_input", "resume_agent", "wait", "close_agent"]
+
+
+@attrs.frozen(kw_only=True)
+class CollabAgentItem:
+    """A model made, told, awaited or ended other agents."""
+
+    id: str
+    """The call's id."""
+    tool: CollabTool
+    status: ItemProgress
+    sender_thread_id: str
+    receiver_thread_ids: tuple[str, ...] = ()
+    receiver_agents: tuple[AgentName, ...] = ()
+    prompt: str | None = None
+    model: str | None = None
+    """What a spawned agent got; while it is being spawned, what was asked for."""
+    reasoning_effort: str | None = None
+    agents_states: dict[str, AgentStatus] = attrs.field(factory=dict)
+    """By thread id."""
+
+
+@attrs.frozen(kw_only=True)
+class AgentActivityItem:
+    """What a model did with another agent, where agents are named by paths."""
+
+    id: str
+    """The call's id."""
+    kind: Literal["started", "interacted", "interrupted", "completed"]
+    agent_thread_id: str
+    agent_path: str
+    model: str | None = None
+    reasoning_effort: str | None = None
+
+
 @attrs.frozen
 class OtherTurnItem:
     """A piece of a kind that this version does not know."""
@@ -94,5 +139,7 @@ TurnItem: TypeAlias = (
     | CommandItem
     | FileChangeItem
     | ImageViewItem
+    | CollabAgentItem
+    | AgentActivityItem
     | OtherTurnItem
 )

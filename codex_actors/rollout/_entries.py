@@ -63,7 +63,8 @@ class AgentClosed:
 
     thread_id: ThreadId
     reason: str | None = None
-    """``closed`` or ``crashed``; None in journals of versions that did not say."""
+    """``closed``, ``crashed``, or ``along`` with its owner; None in journals of versions that
+    did not say."""
 
 
 @final

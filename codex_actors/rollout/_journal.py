@@ -43,7 +43,7 @@ from ._paths import journal_path, time_stamp
 from ._tally import JournalState, Tally
 from ._tray import Tray
 
-CloseReason: TypeAlias = Literal["closed", "crashed"]
+CloseReason: TypeAlias = Literal["closed", "crashed", "along"]
 """Somebody closed the agent, or it crashed for good."""
 
 
@@ -81,6 +81,10 @@ class Journal:
         """Agents that were closed. Changes as the journal does."""
         return MappingProxyType(self._tally.closed)
 
+    def reason(self, thread_id: ThreadId) -> str | None:
+        """Why an agent was closed, if it was and that was said."""
+        return self._tally.reasons.get(thread_id)
+
     def task(self, task_id: TaskId) -> TaskRecord | None:
         """A task as it stands; None if it was never assigned."""
         return self._tally.tasks.get(task_id)
@@ -100,10 +104,6 @@ class Journal:
     def waits(self, mail_id: LetterId | TaskId) -> bool:
         """Whether a letter, or the end of a task, waits to be delivered."""
         return self._tally.waits(mail_id)
-
-    def count_letters(self, thread_id: ThreadId) -> int:
-        """How many letters wait for an agent."""
-        return self._tally.count_letters(thread_id)
 
     async def create_agent(self, edge: AgentEdge) -> None:
         """Write down that an agent is made, before it is.

@@ -240,6 +240,8 @@ def _of(hint: Any) -> st.SearchStrategy[Any]:
         return st.lists(_of(arguments[0]), max_size=2).map(tuple)
     if isinstance(hint, typing.NewType):
         return _of(hint.__supertype__)
+    if origin is dict:
+        return st.dictionaries(*map(_of, arguments), max_size=2)
     if origin is typing.Literal:
         return st.sampled_from(arguments)
     return _built(hint)

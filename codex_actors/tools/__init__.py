@@ -6,6 +6,8 @@ from ..wire._arguments import Arguments as Arguments
 from ..wire._arguments import BadArguments as BadArguments
 from ..wire._arguments import Indescribable as Indescribable
 from ..wire._arguments import make_arguments as make_arguments
+from ._announce import announce_completed as announce_completed
+from ._announce import announce_started as announce_started
 from ._apply_patch import FREEFORM_PATCH as FREEFORM_PATCH
 from ._apply_patch import FUNCTION_PATCH as FUNCTION_PATCH
 from ._arguments import function_tool as function_tool

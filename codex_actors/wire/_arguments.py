@@ -98,10 +98,11 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 def _object_schema(cls: type[Any]) -> _Schema:
     fields = attrs.fields(attrs.resolve_types(cls))
+    required = [field.name for field in fields if field.default is attrs.NOTHING]
     return {
         "type": "object",
         "properties": {field.name: _schema(field.type) for field in fields},
-        "required": [field.name for field in fields if field.default is attrs.NOTHING],
+        **({"required": required} if required else {}),
         "additionalProperties": False,
     }
 

@@ -9,7 +9,9 @@ import cattrs
 
 from ..protocol import (
     AddFile,
+    AgentActivityItem,
     AgentMessageItem,
+    CollabAgentItem,
     CommandItem,
     DeleteFile,
     FileChange,
@@ -44,6 +46,8 @@ _TURN_ITEMS: Final = TaggedUnion(
         "CommandExecution": CommandItem,
         "FileChange": FileChangeItem,
         "ImageView": ImageViewItem,
+        "CollabAgentToolCall": CollabAgentItem,
+        "SubAgentActivity": AgentActivityItem,
     },
     other=OtherTurnItem,
 )

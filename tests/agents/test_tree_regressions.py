@@ -222,3 +222,44 @@ async def test_status_of_a_root_that_is_resumed(tmp_path: Path) -> None:
         root = await tree.spawn(AgentSpec(resume=root.thread_id))
 
         assert Completed("ok") == root.status.get()
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_letters_below_a_crash(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, steps: int
+) -> None:
+    """Who goes down with the owner of its owner has not ended: letters wait for it."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        owner = await root.spawn(AgentSpec(name="owner"))
+        leaf = await owner.spawn(AgentSpec(name="leaf"))
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        for _ in range(4):
+            await leaf.send("a letter")
+        await trio.sleep(60)
+
+        assert [0, 0, 4] == [shown.letters for shown in tree.snapshot()]
+
+
+async def test_crash_while_the_owner_crashes(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int
+) -> None:
+    """A child that crashes when it is brought down comes up again with its owner."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        await child.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root")
+        clock.curse("/root/child")
+        await root.assign("crash")
+        await trio.sleep(60)
+
+        assert (child,) == root.children
+        assert {} == clock.cursed

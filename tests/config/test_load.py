@@ -13,6 +13,7 @@ from codex_actors.config import Layer, Loaded, SettingsError, build_settings, lo
 from codex_actors.config._known import _IGNORED, _MODEL, _PROVIDER, _TABLES, _USED, find_unknown
 from codex_actors.config._sources import lay_layers
 from codex_actors.protocol import (
+    Collaboration,
     DangerFullAccess,
     Granular,
     GuideRules,
@@ -57,6 +58,7 @@ def test_nothing_configured_but_a_key(tmp_path: Path) -> None:
         shell="/bin/sh",
         models=found.models,
         environment=ENVIRON,
+        collaboration=Collaboration(generation="v2", at_work=3, depth=None),
     )
     assert expected == found
 
@@ -340,7 +342,7 @@ def test_unknown_features_are_warnings(tmp_path: Path) -> None:
         worktreez = true
         multi_agent = true
     """
-    known = "unknown feature, expected one of 'apply_patch', 'update_plan'"
+    known = "unknown feature, expected one of 'apply_patch', 'multi_agent', 'multi_agent_v2', 'update_plan'"
 
     assert (
         f"{tmp_path}/config.toml:3: features.aply_patch: {known}; did you mean 'apply_patch'?",
