@@ -71,8 +71,9 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
         await commons.books.note_delivered(desk, sorted(delivered), "")
     desk.begun = True
     desk.tokens = thread.tokens
-    if replayed is None and not forked:
-        # The journal has the agent already. Its file comes with whatever is written next.
+    if replayed is None and not forked and desk.parent is not None:
+        # The journal has the agent already. Its file comes with whatever is written next; but
+        # a root is found by its file, when it is resumed.
         thread.release()
         await trio.lowlevel.checkpoint()
     else:

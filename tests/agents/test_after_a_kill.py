@@ -31,6 +31,23 @@ async def test_an_agent_whose_rollout_was_made_and_not_begun(tmp_path: Path) -> 
     assert TaskCompleted("here") == record.outcome
 
 
+async def test_agents_that_were_made_and_had_nothing_to_do(tmp_path: Path) -> None:
+    """A root has its file when it is there: it is found by that. Its child needs none yet."""
+    async with open_tree(tmp_path, remember(), ephemeral=False) as tree:
+        root = await tree.spawn()
+        child = await root.spawn()
+        found = find_rollouts(str(tmp_path), [root.thread_id, child.thread_id])
+    rollout_of(tmp_path, child.thread_id).unlink()
+
+    async with open_tree(tmp_path, remember([{"say": "here"}]), ephemeral=False) as tree:
+        await tree.spawn(AgentSpec(resume=root.thread_id))
+        task = await tree.agent("/root/agent_1").assign("go")
+        record = await task.wait()
+
+    assert root.thread_id in found
+    assert TaskCompleted("here") == record.outcome
+
+
 async def test_an_end_of_a_task_that_its_giver_was_not_told_of(tmp_path: Path) -> None:
     async with open_tree(tmp_path, remember(), ephemeral=False) as tree:
         root = await tree.spawn()
