@@ -124,10 +124,12 @@ class AppendFiles:
         try:
             return os.open(path, flags)
         except FileNotFoundError:
-            make_folder(os.path.dirname(path))
-            descriptor = os.open(path, flags | os.O_CREAT, FILE_MODE)
             self._unsynced_folders.add(os.path.dirname(path))
-            return descriptor
+        try:
+            return os.open(path, flags | os.O_CREAT, FILE_MODE)
+        except FileNotFoundError:
+            make_folder(os.path.dirname(path))
+            return os.open(path, flags | os.O_CREAT, FILE_MODE)
 
     def _sync_names(self) -> OSError | None:
         """Have the disk hold the names of new files: of all in one folder at once."""

@@ -6,9 +6,11 @@ import inspect
 import sys
 from pathlib import Path
 
+import pytest
 import trio
 import trio.testing
 
+from codex_actors.agents import NoSuchAgent
 from codex_actors.models import ScriptedModel
 from codex_actors.protocol import TaskCompleted, TaskInterrupted
 
@@ -24,6 +26,9 @@ async def test_a_long_chain_lives_is_interrupted_and_cancelled(tmp_path: Path) -
             chain = [await tree.spawn()]
             for _ in range(GENERATIONS):
                 chain.append(await chain[-1].spawn())
+
+            assert chain == [tree.agent(agent.path.text) for agent in chain]
+
             tasks = [await agent.assign("Wait.") for agent in chain]
             await chain[-1].status.wait_value(lambda status: status == "running")
             await chain[0].interrupt()
@@ -35,6 +40,14 @@ async def test_a_long_chain_lives_is_interrupted_and_cancelled(tmp_path: Path) -
             scope.cancel()
 
     assert {TaskInterrupted("shutdown")} == {task.record.get().outcome for task in tasks}
+
+
+@pytest.mark.parametrize("name", ["", "/", "root", "/root/", "/root/agent_1/agent_1", "//root"])
+async def test_nobody_is_found_where_nobody_is(name: str, tmp_path: Path) -> None:
+    async with open_tree(tmp_path, ScriptedModel()) as tree:
+        await (await tree.spawn()).spawn()
+        with pytest.raises(NoSuchAgent):
+            tree.agent(name)
 
 
 async def test_whoever_waits_for_a_long_chain_to_come_up_needs_no_long_stack(
