@@ -12,6 +12,7 @@ import trio
 from ..actors import WatchCell
 from ..protocol import (
     AgentPath,
+    Generation,
     LetterId,
     TaskId,
     TaskInterrupted,
@@ -148,6 +149,7 @@ class Books:
         *,
         assigned_by: AgentPath | None = None,
         reply_to: ThreadId | None = None,
+        generation: Generation | None = None,
     ) -> TaskFeed:
         """Write down a task, and return where its events will be.
 
@@ -166,6 +168,7 @@ class Books:
             turn_id=name,
             assigned_by=assigned_by,
             reply_to=reply_to,
+            generation=generation,
         )
         feed = TaskFeed(record.id, desk.thread_id, WatchCell(record))
         given = False

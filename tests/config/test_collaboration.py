@@ -164,8 +164,7 @@ def test_roles(tmp_path: Path) -> None:
         ("agents = 5", "agents: expected a table, got 5"),
         (
             "[agents.a]\nconfig_file = 'nowhere.toml'",
-            "HOME/config.toml:2: agents.a.config_file: there is no such file:"
-            " 'HOME/nowhere.toml'",
+            "HOME/config.toml:2: agents.a.config_file: there is no such file: 'HOME/nowhere.toml'",
         ),
         ("[agents.a]\nnickname_candidates = []", "say at least one name, each of them once"),
         ("[agents.a]\nnickname_candidates = ['x', 'x ']", "each of them once"),
