@@ -34,7 +34,11 @@ if _TYPE_CHECKING:
     from .models import ModelError as ModelError
     from .models import ResponsesClient as ResponsesClient
     from .models import ScriptedModel as ScriptedModel
+    from .protocol import Capacity as Capacity
     from .protocol import Event as Event
+    from .protocol import Letter as Letter
+    from .protocol import Limits as Limits
+    from .protocol import Role as Role
     from .protocol import Settings as Settings
     from .protocol import TaskRecord as TaskRecord
     from .protocol import ToolCall as ToolCall
@@ -56,7 +60,11 @@ _HOMES = {
     "ModelError": "models",
     "ResponsesClient": "models",
     "ScriptedModel": "models",
+    "Capacity": "protocol",
     "Event": "protocol",
+    "Letter": "protocol",
+    "Limits": "protocol",
+    "Role": "protocol",
     "Settings": "protocol",
     "TaskRecord": "protocol",
     "ToolCall": "protocol",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import resource
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -25,6 +26,18 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture
+def limit_files() -> Iterator[Callable[[int | None], None]]:
+    """Let no file grow beyond a limit that the test sets; Python ignores the signal."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(size: int | None) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft if size is None else size, hard))
+
+    yield limit
+    limit(None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -36,6 +36,7 @@ from ._load import load_thread
 from ._on_demand import OnDemand
 from ._reader import Reader
 from ._thread import Thread
+from ._user_shell import UserShell
 from ._workshop import Workshop
 
 logger = logging.getLogger(__name__)
@@ -200,6 +201,10 @@ class Living:
                 residency.leave(thread_id)
         return self.thread
 
+    def shell(self, thread: Thread) -> UserShell:
+        """Return what runs the commands of the agent's user."""
+        return UserShell(thread=thread, start=self.workshop.start, running=self.desk.shells)
+
     def at_rest(self) -> bool:
         """See `Resident.at_rest`."""
         return (
@@ -242,7 +247,7 @@ class Living:
         spec = self.desk.spec
         return open_supervisor(
             self.mailbox.myself.path,
-            limit=spec.restart_limit,
-            strategy=spec.strategy,
+            limit=spec.children_restart_limit,
+            strategy=spec.children_strategy,
             exits=self.commons.exits,
         )

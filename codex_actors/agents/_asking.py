@@ -29,8 +29,9 @@ async def ask(
     desk: Desk,
     op: Op,
     entries: tuple[Entry, ...],
-    task_id: TaskId | None,
-    seconds: float | None,
+    *,
+    task_id: TaskId | None = None,
+    seconds: float | None = None,
     ports: list[ReplyPort[Verdict]] | None = None,
 ) -> Verdict:
     """Have an agent's reader decide about an operation.
@@ -56,11 +57,7 @@ async def ask(
         if ports is not None:
             ports.append(port)
         return Envelope(
-            submission=submission,
-            entries=entries,
-            task_id=task_id,
-            seconds=seconds,
-            reply=port,
+            submission=submission, entries=entries, task_id=task_id, seconds=seconds, reply=port
         )
 
     return await ref.ask(envelope)
@@ -71,17 +68,33 @@ async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
 
     Raises:
         ActorTerminated: if it has ended, or is to end.
+
+    Cancellation: ends the waiting.
     """
     await trio.lowlevel.checkpoint()
-    owner = desk.parent
-    while owner is not None and _is_down(commons, desk):
-        before, above = desk.ref, await wait_up(commons, owner)
+    while desk.parent is not None and _is_down(commons, desk):
+        low, owner = _top_of_those_down(commons, desk, desk.parent)
+        before, above = low.ref, _address(owner)
         if owner.comes_back:
             await above.status.wait_value(lambda status: status != "running")
         status = await above.status.wait_value(_is_settled)
-        if status == "running" and desk.ref == before:
-            break
-    ref = desk.ref  # looked at in the same step as whether it is down
+        if status == "running" and low.ref == before:
+            raise ActorTerminated(low.path.text)
+    return _address(desk)  # looked at in the same step as whether it is down
+
+
+def _top_of_those_down(commons: Commons, desk: Desk, owner: Desk) -> tuple[Desk, Desk]:
+    """Return who is to come up first for the agent to come up, and its owner.
+
+    Not recursive: a chain of agents may be longer than Python's stack.
+    """
+    while owner.parent is not None and _is_down(commons, owner):
+        desk, owner = owner, owner.parent
+    return desk, owner
+
+
+def _address(desk: Desk) -> ActorRef[Envelope]:
+    ref = desk.ref
     if desk.closing or ref is None or isinstance(ref.status.get(), Exit):
         raise ActorTerminated(desk.path.text)
     return ref

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Final, final
@@ -32,16 +33,15 @@ from ..rollout import (
     RolloutStore,
     open_journal,
     open_lock,
+    read_meta,
     time_stamp,
 )
+from ._deadlines import settling
 from ._desk import Desk
 from ._feed import TaskFeed
 from ._hub import Hub
 from ._services import AgentServices
 from ._thread import Thread, flush_together
-
-SETTLING: Final = 5.0
-"""Seconds that writing down a task's end may take when its giver is being cancelled."""
 
 
 @final
@@ -54,6 +54,10 @@ class Ended:
     """Its task's; None: it has none, or that stays open."""
     outcome: TaskOutcome
     """How the task ended."""
+
+
+_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
+"""What a thread may be called: a damaged rollout may name anything, and files are called so."""
 
 
 @final
@@ -85,6 +89,8 @@ class Books:
     _stack: AsyncExitStack
     """Holds the journal open until the tree has ended."""
     _journal: Journal | None = None
+    _root: ThreadId | None = None
+    """Whose journal it is."""
     _late: dict[TaskId, TaskRecord] = attrs.field(factory=dict)
     """Tasks whose ends were told while the disk refused to hold them; the journal goes on trying."""
 
@@ -93,6 +99,10 @@ class Books:
         """The journal; there is one from the root on."""
         assert self._journal is not None, "an agent was there before the root"
         return self._journal
+
+    def knows(self, task_id: TaskId) -> bool:
+        """Whether the journal has the task."""
+        return self._journal is not None and self._journal.task(task_id) is not None
 
     async def open(self, root: ThreadId, *, found_in: str | None) -> None:
         """Open the journal of the tree with this root.
@@ -111,11 +121,19 @@ class Books:
             self._journal = self.services.journal
             await trio.lowlevel.checkpoint()
             return
-        if found_in is not None:
-            await RolloutStore(found_in).find(root)
-        await self._stack.enter_async_context(open_lock(self.home, root))
-        opening = open_journal(self.home, root, clerk=self.clerk, now=self.services.now)
-        self._journal = await self._stack.enter_async_context(opening)
+        owner = None if found_in is None else await _tree_of(found_in, root)
+        if self._root == root:  # it was opened before, for a root that ended or never began
+            await trio.lowlevel.checkpoint()
+            return
+        async with AsyncExitStack() as opened:
+            if owner is not None and owner not in (root, self._root):
+                # A thread of another tree: nobody else may be writing it.
+                await opened.enter_async_context(open_lock(self.home, owner))
+            await opened.enter_async_context(open_lock(self.home, root))
+            opening = open_journal(self.home, root, clerk=self.clerk, now=self.services.now)
+            self._journal = await opened.enter_async_context(opening)
+            self._root = root
+            self._stack.push_async_callback(opened.pop_all().aclose)
 
     async def enter(self, edge: AgentEdge) -> None:
         """Write down that an agent is made, unless that is known.
@@ -176,7 +194,7 @@ class Books:
             # Somebody else's batch may have taken it along when its giver was cancelled.
             if not given and self.journal.task(record.id) is not None:
                 giver = "user" if assigned_by is None else assigned_by.text
-                with trio.move_on_after(SETTLING, shield=True):
+                with settling():
                     await self.settle(record.id, TaskInterrupted(giver))
         self.hub.add_feed(feed)
         return feed
@@ -287,3 +305,15 @@ class Books:
     def _settle_late(self, task_id: TaskId, outcome: TaskOutcome) -> TaskRecord:
         record = self._late[task_id] = self.journal.settle_late(task_id, outcome)
         return record
+
+
+async def _tree_of(home: str, thread_id: ThreadId) -> ThreadId | None:
+    """Return the root of the tree that a stored thread was made in, if it says that.
+
+    Raises:
+        ThreadNotFound: if there is no such thread.
+    """
+    path = await RolloutStore(home).find(thread_id)
+    meta = await trio.to_thread.run_sync(read_meta, path, abandon_on_cancel=True)
+    named = meta is not None and _ID.fullmatch(meta.session_id)
+    return ThreadId(meta.session_id) if meta is not None and named else None

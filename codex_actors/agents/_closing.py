@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..actors import CloseReport, Exit, OwnEnd, Supervisor
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
+
+_NEVER_BEGAN: Final = CloseReport(exit=Exit("stopped"), seconds=0.0, grace_ran_out=False)
+"""Who is being made ends as soon as it begins, or is undone."""
 
 
 async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -> CloseReport:
@@ -23,7 +28,7 @@ async def close_agent(commons: Commons, top: Desk, roots: Supervisor, by: str) -
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
         try:
-            report = await _stop(commons, top, roots)
+            report = await _stop(commons, top, roots) if top.ref is not None else _NEVER_BEGAN
         except OwnEnd:  # there was no checkpoint since they were marked
             for desk in marked:
                 desk.closing = None

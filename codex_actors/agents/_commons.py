@@ -77,8 +77,13 @@ def make_commons(
     )
 
 
-def agent_here(commons: Commons) -> AgentPath | None:
-    """Return which agent the caller works for: in a tool, its agent; else None."""
+def desk_here(commons: Commons) -> Desk | None:
+    """Return whose turn the caller works for: in a tool, its agent's; else None."""
     slot = slot_here()
-    desk = None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
+    return None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
+
+
+def agent_here(commons: Commons) -> AgentPath | None:
+    """Return which agent the caller works for, as `desk_here`."""
+    desk = desk_here(commons)
     return None if desk is None else desk.path

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Final
 
 import trio
 
 from ._errors import DeadlinePassed
+
+SETTLING: Final = 5.0
+"""Seconds that writing down an end may take, whoever is cancelled meanwhile."""
+
+
+def settling() -> trio.CancelScope:
+    """Let the block write down how something ended, for at most `SETTLING` seconds."""
+    return trio.move_on_after(SETTLING, shield=True)
 
 
 @contextmanager

@@ -3,74 +3,34 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 import attrs
 import trio
 
-from ..core import Entry, Phase, Turn
-from ..protocol import (
-    TaskCompleted,
-    TaskFailed,
-    TaskInterrupted,
-    TaskOutcome,
-    TaskOverBudget,
-    TaskTimedOut,
-    TurnAborted,
-    TurnCompleted,
-    TurnStarted,
-    WarningRaised,
-)
-from ..rollout import RolloutError
+from ..core import Entry, Phase
+from ..protocol import TaskInterrupted, TaskOutcome, WarningRaised
 from ._books import Ended
 from ._commons import Commons
+from ._deadlines import settling
 from ._desk import Desk, Work
-from ._errors import NoRoom
-from ._guides import knows_guides, look_up_guides
-from ._post import mail_entries
-from ._runner import DEADLINE, TurnRun
+from ._preparing import is_prepared, limit_reached, prepare_turn
+from ._runner import TurnRun
 from ._setup import set_up_turn
 from ._slots import Slot
 from ._thread import Thread
-from ._user_shell import UserShell
+from ._turn_ends import (
+    BROKEN_OFF,
+    BROUGHT_DOWN_TWICE,
+    CRASHED_TWICE,
+    RESTART,
+    outcome_of,
+    reason_of,
+    stopped_outcome,
+)
 
 if TYPE_CHECKING:
     from ._agent import Living
-
-SETTLING: Final = 5.0
-"""Seconds that writing down a task's end may take when the agent is being cancelled."""
-
-RESTART: Final = "restart"
-"""Who ends a turn whose agent is brought down to be brought up again."""
-BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_server_error")
-BROUGHT_DOWN_TWICE: Final = TaskFailed(
-    "the agent was brought down with another at it twice", "internal_server_error"
-)
-CRASHED_TWICE: Final = TaskFailed("the agent crashed at it twice", "internal_server_error")
-
-
-def outcome_of(turn: Turn, seconds: float | None = None) -> TaskOutcome:
-    """Return how a turn ended, as the outcome of its task.
-
-    Args:
-        turn: The turn.
-        seconds: How long it might run, if that is why it ended.
-    """
-    match turn.phase:
-        case Phase.DONE if turn.error is None:
-            return TaskCompleted(turn.last_agent_message)
-        case Phase.DONE:
-            assert turn.error is not None
-            kind = "other" if turn.error.info is None else turn.error.info.kind
-            return TaskFailed(turn.error.message, kind)
-        case Phase.ABORTED if turn.over is not None:
-            return TaskOverBudget(turn.over)
-        case Phase.ABORTED if turn.interrupted_by == DEADLINE and seconds is not None:
-            return TaskTimedOut(seconds)
-        case Phase.ABORTED:
-            return TaskInterrupted(turn.interrupted_by or "user")
-        case _:
-            return BROKEN_OFF
 
 
 @final
@@ -97,12 +57,12 @@ class Driver:
         slot = self.commons.slots.slot(desk.path.text, desk.thread_id)
         refusal: TaskOutcome | None = BROKEN_OFF
         interrupted = False
-        if self._is_ready(work):
+        if is_prepared(desk, self.living, work, slot):
             await trio.lowlevel.checkpoint()  # the reader reads on before anything is begun
-            refusal, interrupted = self._refusal(work), work.turn_id in desk.withdrawn
+            refusal, interrupted = limit_reached(desk, work), work.turn_id in desk.withdrawn
         else:
             with trio.CancelScope() as desk.preparing:
-                refusal = await self._prepare(work, slot)
+                refusal = await prepare_turn(desk, self.living, work, slot)
             interrupted = desk.preparing.cancelled_caught or work.turn_id in desk.withdrawn
             desk.preparing = None
         try:
@@ -115,39 +75,6 @@ class Driver:
         finally:
             slot.leave()
 
-    def _is_ready(self, work: Work) -> bool:
-        """Whether nothing has to be waited for, as between the turns of an agent at work."""
-        thread = self.living.thread
-        if thread is None or self.commons.slots.limited:
-            return False
-        self.commons.residency.touch(thread.id)
-        settings = self.desk.settings_for(work)
-        return work.runs_nothing or knows_guides(thread, settings)
-
-    async def _prepare(self, work: Work, slot: Slot) -> TaskOutcome | None:
-        """Wait for what the turn needs; return why it cannot be had."""
-        try:
-            thread = await self.living.load()
-        except (NoRoom, RolloutError) as error:
-            return TaskFailed(str(error))
-        refusal = self._refusal(work)
-        if work.runs_nothing or refusal is not None:
-            return refusal
-        await self._look_up_guides(thread, work)
-        await slot.take()
-        await self._look_up_guides(thread, work)  # the wait may have been long
-        return None
-
-    def _refusal(self, work: Work) -> TaskOutcome | None:
-        """Say which limit forbids the turn."""
-        limit = self.desk.account.refuses_turn()
-        return None if limit is None or work.runs_nothing else TaskOverBudget(limit)
-
-    async def _look_up_guides(self, thread: Thread, work: Work) -> None:
-        """Read what people wrote for agents where the turn will work; that may change meanwhile."""
-        while not knows_guides(thread, settings := self.desk.settings_for(work)):
-            await look_up_guides(thread, settings)
-
     async def _drop(self, work: Work, outcome: TaskOutcome) -> None:
         """Take a turn from the queue that is not run."""
         desk = self.desk
@@ -156,7 +83,7 @@ class Driver:
         try:
             await self._settle(work, outcome)
             if not isinstance(outcome, TaskInterrupted):
-                self._warn(f"the turn was not run: {_reason(outcome)}")
+                self._warn(f"the turn was not run: {reason_of(outcome)}")
         finally:
             desk.rest()
 
@@ -191,15 +118,8 @@ class Driver:
 
     async def _run_alone(self, thread: Thread, turn_id: str, command: str) -> None:
         """Run a turn that consists of a command of the user's."""
-        began_at = thread.services.now()
-        thread.tell(TurnStarted(turn_id=turn_id, started_at=int(began_at)))
-        start, running = self.living.workshop.start, self.desk.shells
         try:
-            ran = await UserShell(thread=thread, start=start, running=running).run(command, turn_id)
-            thread.record(Entry(ran.message), turn_id)
-            thread.announce(_ending(turn_id, ran.aborted_by, began_at, thread.services.now()))
-            thread.sync()
-            await thread.settle()
+            await self.living.shell(thread).run_turn(command, turn_id)
         finally:
             self.desk.rest()
 
@@ -208,7 +128,7 @@ class Driver:
         desk.account.begin_turn(began_at)
         run: TurnRun | None = None
         try:
-            mail = mail_entries(desk.box.values())
+            mail = self.commons.post.unread(desk)
             turn, setup = set_up_turn(work, mail, thread, self.living.workshop.sessions, slot)
             run = desk.run = TurnRun(turn, thread, setup)
             await run.run(
@@ -263,7 +183,7 @@ class Driver:
         """Write down which mail is in the history now; the rollout says so already."""
         delivered, thread.delivered = thread.delivered, []
         if delivered:
-            with trio.move_on_after(SETTLING, shield=True):
+            with settling():
                 await self.commons.books.note_delivered(self.desk, delivered, turn_id)
 
     async def _leave_open(self, work: Work, run: TurnRun | None) -> None:
@@ -274,7 +194,7 @@ class Driver:
         if work.task_id is None:
             return
         restart = run is None or self._is_restart(run)
-        ending = None if restart or run is None else _stopped(run)
+        ending = None if restart or run is None else stopped_outcome(run.turn, run.timed_out)
         by = self.desk.fence if run is None else run.interrupted_by or self.desk.fence
         if ending is None and by is not None:
             ending = TaskInterrupted(by)
@@ -291,7 +211,7 @@ class Driver:
         if work.task_id is None:
             await trio.lowlevel.checkpoint()
             return
-        with trio.move_on_after(SETTLING, shield=True):
+        with settling():
             problem = await self.commons.books.settle(work.task_id, outcome)
             if problem is not None:
                 self._warn(problem)
@@ -310,35 +230,3 @@ class Driver:
             if entries:
                 turn_id = self.commons.services.new_id()
                 self.desk.put(Work(turn_id=turn_id, entries=entries, quiet=quiet))
-
-
-def _stopped(run: TurnRun) -> TaskOutcome | None:
-    """Return how a turn was to end that somebody stopped; None if it was to go on."""
-    if run.turn.phase not in (Phase.STOPPING, Phase.ABORTED):
-        return None
-    return outcome_of(attrs.evolve(run.turn, phase=Phase.ABORTED), run.timed_out)
-
-
-def _reason(outcome: TaskOutcome) -> str:
-    match outcome:
-        case TaskFailed(message):
-            return message
-        case TaskOverBudget(limit):
-            return limit
-        case _:
-            return "it was not wanted any more"
-
-
-def _ending(
-    turn_id: str, aborted_by: str | None, began_at: float, now: float
-) -> TurnCompleted | TurnAborted:
-    """Return how a turn ended that was only a command."""
-    ended: TurnCompleted | TurnAborted = TurnCompleted(turn_id=turn_id, last_agent_message=None)
-    if aborted_by is not None:
-        ended = TurnAborted(turn_id=turn_id, reason="interrupted", interrupted_by=aborted_by)
-    return attrs.evolve(
-        ended,
-        started_at=int(began_at),
-        completed_at=int(now),
-        duration_ms=int((now - began_at) * 1000),
-    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import trio
-
 from ..actors import ActorTerminated, ReplyPort
 from ..core import Entry
 from ..protocol import TaskFailed, TaskId, TaskInterrupted, TaskOutcome, ThreadId, UserTurn, Verdict
 from ._asking import ask
-from ._books import SETTLING
 from ._commons import Commons, agent_here
+from ._deadlines import settling
 from ._desk import Desk
 from ._feed import TaskFeed
 
@@ -45,7 +43,7 @@ async def give(
     ports: list[ReplyPort[Verdict]] = []
     ended = False
     try:
-        await ask(commons, desk, op, entries, feed.task_id, seconds, ports)
+        await ask(commons, desk, op, entries, task_id=feed.task_id, seconds=seconds, ports=ports)
     except ActorTerminated:
         ended = True
         raise
@@ -65,5 +63,5 @@ def _untaken(commons: Commons, *, ended: bool) -> TaskOutcome:
 
 
 async def _settle(commons: Commons, task_id: TaskId, outcome: TaskOutcome) -> None:
-    with trio.move_on_after(SETTLING, shield=True):
+    with settling():
         await commons.books.settle(task_id, outcome)

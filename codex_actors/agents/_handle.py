@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -34,7 +35,7 @@ from ._closing import close_agent
 from ._commons import Commons, agent_here
 from ._deadlines import within
 from ._desk import Desk
-from ._errors import OperationRefused
+from ._errors import NoSuchAgent, OperationRefused, WaitRing
 from ._giving import give
 from ._interrupting import interrupt_agents
 from ._spawn import spawn_child
@@ -154,6 +155,7 @@ class AgentHandle:
 
         Raises:
             EmptyInput: if there is nothing but white space in it.
+            NoSuchAgent: if ``reply_to`` is an agent of another tree.
             SandboxUnavailable: if the overrides ask for a sandbox that cannot be had.
             ActorTerminated: if the agent has ended.
             JournalError: if the disk refuses to hold the task; then there is none.
@@ -162,6 +164,10 @@ class AgentHandle:
         Cancellation: the task may have been given, or have ended as interrupted before that; its
             record is in the journal then.
         """
+        if seconds is not None and math.isnan(seconds):
+            raise ValueError("the seconds of a task are not a number; leave them out, or say some")
+        if reply_to is not None and reply_to._commons is not self._commons:
+            raise NoSuchAgent(f"{reply_to.path} ({reply_to.thread_id})")
         items = (TextInput(work),) if isinstance(work, str) else work
         op = UserTurn(items=items, overrides=overrides, output_schema=output_schema)
         with self._within_sending("a task"):
@@ -211,7 +217,7 @@ class AgentHandle:
         """
         with self._within_sending("an operation"):
             entries = await prepare(self._commons, op)
-            verdict = await ask(self._commons, self._desk, op, entries, None, None)
+            verdict = await ask(self._commons, self._desk, op, entries)
         if isinstance(verdict, Refused):
             raise OperationRefused(verdict)
         return verdict
@@ -264,8 +270,13 @@ class AgentHandle:
 
         For work that is nobody's task: a letter that started a turn, a submitted operation.
 
+        Raises:
+            WaitRing: if a tool of the agent waits: its own turn would have to end first.
+
         Cancellation: ends the waiting.
         """
+        if self._desk.run is not None and agent_here(self._commons) == self.path:
+            raise WaitRing((self.path.text,))
         async with waiting_here(self._commons, (), every=True):
             await self._desk.busy.wait_value(lambda busy: not busy)
         return self.status.get()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import trio
+
 from ..protocol import Settings
 from ..sandbox import Leftover, find_leftovers
 
@@ -21,4 +23,7 @@ async def report_leftovers(settings: Settings) -> tuple[Leftover, ...]:
     Cancellation: nothing has happened.
     """
     folder = records_folder(settings)
-    return () if folder is None else await find_leftovers(folder)
+    if folder is None:
+        await trio.lowlevel.checkpoint()
+        return ()
+    return await find_leftovers(folder)

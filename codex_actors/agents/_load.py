@@ -51,6 +51,7 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
     rollout = await _read(commons.recorder, desk)
     replayed = None if rollout is None else core.replay(rollout.lines)
     thread = _thread(commons, desk, replayed)
+    forked = bool(desk.inherited)
     if replayed is None:
         thread.keep(_meta(thread, desk))
         _inherit(thread, desk)
@@ -71,10 +72,12 @@ async def load_thread(commons: Commons, desk: Desk) -> Thread:
         await commons.books.note_delivered(desk, sorted(delivered), "")
     desk.begun = True
     desk.tokens = thread.tokens
-    # A new thread has no file yet: its first turn makes it, with the first lines of that.
-    if replayed is None:
+    if replayed is None and not forked:
+        # The journal has the agent already. Its file comes with whatever is written next.
         thread.release()
-    await thread.settle()
+        await trio.lowlevel.checkpoint()
+    else:
+        await thread.settle()
     return thread
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
-from ..actors import Restart, Strategy
+from ..actors import Restart, RestartLimit, Strategy
 from ..config import find_model
 from ..core import is_within
 from ..protocol import AgentPath, AgentPlan, Role, Settings
@@ -15,6 +15,9 @@ from ..tools import Tool
 from ..wire import WireError, decode_plan, encode_plan
 from ._desk import Desk
 from ._spec import AgentSpec, Fork
+
+_DIGITS: Final = 9
+"""Of a number of turns; a journal may say anything, and endless numbers cannot be read."""
 
 
 def edge_of(desk: Desk, created_at: str) -> AgentEdge:
@@ -47,8 +50,11 @@ def spec_of(plan: AgentPlan, path: AgentPath, tools: tuple[Tool, ...]) -> AgentS
         limits=plan.limits,
         tools=tools,
         restart=_member(Restart, plan.restart, Restart.TRANSIENT),
-        strategy=_member(Strategy, plan.strategy, Strategy.ONE_FOR_ONE),
-        grace=plan.grace,
+        children_restart_limit=RestartLimit(
+            max_restarts=plan.children_max_restarts, within=plan.children_within
+        ),
+        children_strategy=_member(Strategy, plan.children_strategy, Strategy.ONE_FOR_ONE),
+        grace=max(plan.grace, 0.0),
     )
 
 
@@ -88,7 +94,9 @@ def _plan_of(desk: Desk) -> AgentPlan:
         sandbox_policy=settings.sandbox_policy,
         limits=desk.account.limits,
         restart=spec.restart.value,
-        strategy=spec.strategy.value,
+        children_max_restarts=spec.children_restart_limit.max_restarts,
+        children_within=spec.children_restart_limit.within,
+        children_strategy=spec.children_strategy.value,
         grace=spec.grace,
         fork=str(spec.fork),
     )
@@ -97,7 +105,7 @@ def _plan_of(desk: Desk) -> AgentPlan:
 def _fork(word: str) -> Fork:
     if word == "all":
         return "all"
-    return int(word) if word.isdecimal() else "none"
+    return int(word) if word.isdecimal() and len(word) <= _DIGITS else "none"
 
 
 def _member(kind: Any, value: str, default: Any) -> Any:

@@ -7,7 +7,7 @@ in its boxes is there again when the tree is resumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, final
 
 import attrs
@@ -57,6 +57,10 @@ class Post:
                 self.deliver(desk, posted)
         return posted
 
+    def unread(self, desk: Desk) -> tuple[Entry, ...]:
+        """The mail that waits for an agent, as the history will hold it."""
+        return tuple(map(mail_entry, desk.box.values()))
+
     def deliver(self, desk: Desk, mail: Mail) -> None:
         """Put mail into the box, and have it read if that is due. Not a checkpoint."""
         desk.box[mail.id] = mail
@@ -104,11 +108,6 @@ def waiting(desk: Desk) -> list[AgentPath]:
     """Who wrote the letters that wait for an agent, or are on their way."""
     letters = [mail.sender for mail in desk.box.values() if isinstance(mail, PostedLetter)]
     return letters + desk.on_their_way
-
-
-def mail_entries(mails: Iterable[Mail]) -> tuple[Entry, ...]:
-    """Mail as the history will hold it."""
-    return tuple(map(mail_entry, mails))
 
 
 def mail_entry(mail: Mail) -> Entry:

@@ -25,7 +25,6 @@ from ..protocol import (
 from ._commons import Commons
 from ._desk import Desk, Envelope, Work
 from ._overrides import apply_overrides
-from ._user_shell import UserShell
 
 if TYPE_CHECKING:
     from ._agent import Living
@@ -132,7 +131,6 @@ class Reader:
         """Run a command beside the turn that is running."""
         thread = self.living.thread
         assert thread is not None, "a turn runs without memory"
-        shell = UserShell(thread=thread, start=self.living.workshop.start, running=self.desk.shells)
-        ran = await shell.run(command, turn_id)
+        ran = await self.living.shell(thread).run(command, turn_id)
         self._inject(self.commons.services.new_id(), (Entry(ran.message),))
         await trio.lowlevel.checkpoint()

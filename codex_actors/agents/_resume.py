@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import final
 
 import attrs
 import trio
 
 from ..protocol import RolloutLine, TaskInterrupted, TaskRecord, ThreadId
-from ..rollout import AgentEdge, RolloutStore, read_tail
+from ..rollout import AgentEdge, RolloutStore, UnreadableRollout, read_tail
 from ._commons import Commons
 from ._desk import Desk
 from ._last_words import last_status, last_usage
@@ -31,15 +31,16 @@ class Revived:
     warnings: tuple[str, ...] = ()
 
 
-async def revive(commons: Commons, root: Desk, spec: AgentSpec) -> Revived:
+async def revive(commons: Commons, root: Desk) -> Revived:
     """Give every agent of the journal its desk, its mail and its unfinished tasks.
 
     Nothing runs yet. Agents are loaded when they are first needed.
 
     Cancellation: some desks may be there.
     """
-    desks = _make_desks(commons, root, spec)
-    await _restore_states(commons, [root, *desks])
+    spec = root.spec
+    desks = _make_desks(commons, root)
+    unreadable = await _restore_states(commons, [root, *desks])
     for desk in (root, *desks):
         for letter in commons.books.journal.letters(desk.thread_id):
             desk.box[letter.id] = letter
@@ -50,10 +51,10 @@ async def revive(commons: Commons, root: Desk, spec: AgentSpec) -> Revived:
     damaged = [
         f"the tree's journal, {p}; it was passed over" for p in commons.books.journal.state.problems
     ]
-    return Revived(tuple(left), tuple(restarted), (*damaged, *_warn_of(left)))
+    return Revived(tuple(left), tuple(restarted), (*damaged, *unreadable, *_warn_of(left)))
 
 
-def _make_desks(commons: Commons, root: Desk, spec: AgentSpec) -> list[Desk]:
+def _make_desks(commons: Commons, root: Desk) -> list[Desk]:
     """Make desks, owners first; an agent whose owner is not known cannot be owned."""
     made: dict[ThreadId, Desk] = {root.thread_id: root}
     waiting: list[AgentEdge] = list(commons.books.journal.agents.values())
@@ -63,7 +64,7 @@ def _make_desks(commons: Commons, root: Desk, spec: AgentSpec) -> list[Desk]:
         for edge in ready:
             owner = made[ThreadId(str(edge.parent_thread_id))]
             if edge.path.name not in owner.children and edge.path.parent == owner.path:
-                made[edge.thread_id] = _make_desk(commons, owner, edge, spec)
+                made[edge.thread_id] = _make_desk(commons, owner, edge, root.spec)
         if not ready:
             break
     return list(made.values())[1:]
@@ -73,26 +74,39 @@ def _make_desk(commons: Commons, owner: Desk, edge: AgentEdge, spec: AgentSpec) 
     plan = read_plan(edge)
     own = spec_of(plan, edge.path, spec.tools_below(edge.path))
     desk = make_desk(commons, owner, edge.path, own, settings_of(plan, owner.settings))
-    desk = attrs.evolve(desk, thread_id=edge.thread_id, dormant=True)
+    desk.thread_id, desk.dormant = edge.thread_id, True
     add_desk(commons, desk)
     return desk
 
 
-async def _restore_states(commons: Commons, desks: Iterable[Desk]) -> None:
-    """Read from the ends of rollouts how agents were left."""
+async def _restore_states(commons: Commons, desks: Iterable[Desk]) -> Sequence[str]:
+    """Read from the ends of rollouts how agents were left; return what cannot be read.
+
+    Who has such a rollout fails when it is needed, and keeps nobody else from coming back.
+    """
     desks = tuple(desks)
     names = [desk.thread_id for desk in desks]
     paths = await RolloutStore(commons.settings.home).find_all(names)
-    tails = await trio.to_thread.run_sync(_read_tails, paths)
+    tails, problems = await trio.to_thread.run_sync(_read_tails, paths)
     for desk in desks:
         desk.stored = paths.get(desk.thread_id)
         lines = tails.get(desk.thread_id, ())
         desk.tokens = last_usage(lines) or desk.tokens
         commons.hub.status(desk.thread_id).set(last_status(lines))
+    return problems
 
 
-def _read_tails(paths: Mapping[ThreadId, str]) -> Mapping[ThreadId, tuple[RolloutLine, ...]]:
-    return {thread_id: read_tail(path) for thread_id, path in paths.items()}
+def _read_tails(
+    paths: Mapping[ThreadId, str],
+) -> tuple[Mapping[ThreadId, tuple[RolloutLine, ...]], Sequence[str]]:
+    tails: dict[ThreadId, tuple[RolloutLine, ...]] = {}
+    problems: list[str] = []
+    for thread_id, path in paths.items():
+        try:
+            tails[thread_id] = read_tail(path)
+        except UnreadableRollout as error:
+            problems.append(str(error))
+    return tails, problems
 
 
 async def _restore_tasks(commons: Commons, spec: AgentSpec) -> tuple[list[Task], list[Task]]:

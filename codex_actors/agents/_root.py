@@ -7,9 +7,10 @@ from typing import final
 import attrs
 
 from ..actors import Supervisor
-from ..protocol import ROOT
+from ..protocol import ROOT, Overrides, Settings
 from ..rollout import time_stamp
 from ._agent import start_actor
+from ._authority import child_settings
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
@@ -33,6 +34,7 @@ async def spawn_root(commons: Commons, supervisor: Supervisor, spec: AgentSpec) 
     """Start a tree's root.
 
     Raises:
+        SpawnRefused: if its role cannot be had.
         SandboxUnavailable: if its commands cannot be confined as they should be.
         RolloutError: if it is to be resumed and cannot be.
         JournalError: if the disk refuses to hold the journal.
@@ -40,8 +42,8 @@ async def spawn_root(commons: Commons, supervisor: Supervisor, spec: AgentSpec) 
 
     Cancellation: no agent was started.
     """
-    settings = apply_overrides(commons.settings, spec.overrides)
-    if spec.instructions is not None:
+    settings = apply_overrides(_in_role(commons.settings, spec), spec.overrides)
+    if spec.role is None and spec.instructions is not None:
         settings = attrs.evolve(settings, developer_instructions=spec.instructions)
     check_sandbox(settings.sandbox_policy)
     spec = attrs.evolve(spec, limits=tighter(commons.settings.limits, spec.limits))
@@ -56,14 +58,23 @@ async def spawn_root(commons: Commons, supervisor: Supervisor, spec: AgentSpec) 
         if not started:
             for gone in list(desk.subtree()):
                 remove_desk(commons, gone)
+                gone.gone.set()
     return Root(desk, revived)
+
+
+def _in_role(settings: Settings, spec: AgentSpec) -> Settings:
+    """Return the tree's settings as the root's role has them."""
+    if spec.role is None:
+        return settings
+    own = child_settings(settings, spec.role, Overrides(), spec.instructions)
+    return attrs.evolve(own, output_schema=settings.output_schema)
 
 
 async def _start(commons: Commons, supervisor: Supervisor, desk: Desk) -> Revived:
     resumed = desk.spec.resume is not None
     found_in = commons.settings.home if resumed else None
     await commons.books.open(desk.thread_id, found_in=found_in)
-    revived = await revive(commons, desk, desk.spec) if resumed else Revived()
+    revived = await revive(commons, desk) if resumed else Revived()
     await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
     await start_actor(commons, desk, supervisor)
     for warning in revived.warnings:

@@ -31,12 +31,11 @@ from ..tools import Toolbox, ToolContext, refuse
 from ._sampler import Sampler
 from ._slots import Slot
 from ._thread import Thread
+from ._turn_ends import DEADLINE, timed
 from ._workers import GRACE, TurnWorkers, open_workers
 
 logger = logging.getLogger(__name__)
 
-DEADLINE: Final = "deadline"
-"""Who ends a turn that has taken the time it had."""
 CLEAN_UP: Final = 2 * GRACE
 """Seconds that a cancelled turn may take to end in order, disk included."""
 
@@ -340,10 +339,5 @@ class TurnRun:
         now = self._thread.services.now()
         if isinstance(event, TurnCompleted) and self._first_token_at is not None:
             waited = self._first_token_at - self._began_at
-            event = attrs.evolve(event, time_to_first_token_ms=int(waited * 1000))
-        return attrs.evolve(
-            event,
-            started_at=int(self._began_at),
-            completed_at=int(now),
-            duration_ms=int((now - self._began_at) * 1000),
-        )
+            event = attrs.evolve(event, time_to_first_token_ms=max(int(waited * 1000), 0))
+        return timed(event, self._began_at, now)

@@ -18,7 +18,7 @@ from ..core import (
     is_unreadable,
     shown_as,
 )
-from ..models import ModelClient, ModelError, Prompt
+from ..models import ModelClient, ModelError, ModelProtocolError, Prompt
 from ..protocol import (
     AgentMessageDelta,
     ErrorInfo,
@@ -59,6 +59,7 @@ class Sampler:
     post: Post
     _active: str = ""
     """Id of the item that deltas belong to."""
+    _completed: bool = False
 
     async def run(self, prompt: Prompt) -> None:
         """Ask the model once; whatever happens becomes an input.
@@ -74,6 +75,9 @@ class Sampler:
         async with model.stream(prompt) as events:
             async for event in events:
                 self._handle(event, prompt)
+        if not self._completed:
+            # Nothing else would ever end the turn.
+            raise ModelProtocolError("the model client's stream ended before ResponseCompleted")
 
     def _handle(self, event: ModelEvent, prompt: Prompt) -> None:
         match event:
@@ -92,6 +96,7 @@ class Sampler:
             case ItemDone(item):
                 self._finish(item)
             case ResponseCompleted(usage=usage, end_turn=end_turn):
+                self._completed = True
                 self.post(SamplingDone(self.sampling, usage, end_turn))
             case RateLimitsSeen(limits):
                 self.post(LimitsSeen(limits))

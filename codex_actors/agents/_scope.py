@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final
 
 import trio
 
@@ -16,14 +15,12 @@ from ..rollout import Clerk, open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
 from ._books import Books
 from ._commons import Commons, make_commons
+from ._deadlines import settling
 from ._desk import Envelope
 from ._hub import Hub
 from ._registrar import bring_news, bury_agents
 from ._services import AgentServices
 from ._tree import AgentTree
-
-SETTLING: Final = 5.0
-"""Seconds that a tree may take to write down the tasks that ended with it."""
 
 
 @asynccontextmanager
@@ -121,6 +118,6 @@ async def _open_books(
         try:
             yield books
         finally:
-            with trio.move_on_after(SETTLING, shield=True):
+            with settling():
                 await books.settle_all(TaskInterrupted("shutdown"))
             hub.close()

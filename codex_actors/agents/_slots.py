@@ -53,6 +53,11 @@ class Slot:
         self._taking: trio.Event | None = None
         self._over = False
 
+    @property
+    def limited(self) -> bool:
+        """Whether it may have to be waited for."""
+        return self._limiter is not None
+
     async def take(self) -> None:
         """Wait until a turn may run. One that is over needs no slot, and gets none.
 

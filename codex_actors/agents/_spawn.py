@@ -16,14 +16,12 @@ from ._agent import start_actor
 from ._asking import wait_up
 from ._authority import child_settings
 from ._commons import Commons
+from ._deadlines import settling
 from ._desk import Desk, Life
-from ._errors import AgentFenced, NameInUse, TooDeep, TooManyAgents, TooManyChildren
+from ._errors import AgentFenced, NameInUse, SpawnRefused, TooDeep, TooManyAgents, TooManyChildren
 from ._overrides import check_sandbox
 from ._plan import edge_of
 from ._spec import AgentSpec
-
-UNDOING: Final = 5.0
-"""Seconds that taking a half-made agent back may take."""
 
 
 async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
@@ -45,7 +43,7 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
         desk.made = True
     finally:
         if not desk.made:
-            with trio.move_on_after(UNDOING, shield=True):
+            with settling():
                 await _undo(commons, desk)
     desk.fence = owner.fence
     return desk
@@ -111,6 +109,11 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
         raise ActorTerminated(owner.path.text)
     if owner.fence is not None:
         raise AgentFenced(owner.path, owner.fence)
+    if spec.resume is not None:
+        raise SpawnRefused(
+            f"a child of {owner.path} cannot be resumed, only a root with its tree; leave out"
+            " 'resume'"
+        )
     path = owner.path.child(spec.name or _free_name(owner))
     if path.name in owner.children:
         raise NameInUse(path)
@@ -122,9 +125,7 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
         else child_settings(owner.settings, spec.role, spec.overrides, spec.instructions)
     )
     check_sandbox(settings.sandbox_policy)
-    desk = make_desk(
-        commons, owner, path, attrs.evolve(spec, name=path.name, resume=None), settings
-    )
+    desk = make_desk(commons, owner, path, attrs.evolve(spec, name=path.name), settings)
     desk.made = False
     add_desk(commons, desk)
     return desk
@@ -200,4 +201,5 @@ async def _life_of(commons: Commons, owner: Desk) -> Life:
 async def _undo(commons: Commons, desk: Desk) -> None:
     commons.books.leave([desk.thread_id], "closed")
     remove_desk(commons, desk)
+    desk.gone.set()
     await commons.books.catch_up()

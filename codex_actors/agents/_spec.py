@@ -17,6 +17,11 @@ Unfinished: TypeAlias = Literal["restart", "leave"]
 """What becomes of a task that a process left unfinished: it is run again, or stays open."""
 
 
+def _check_fork(_: object, __: object, value: object) -> None:
+    if value not in ("none", "all") and (not isinstance(value, int) or isinstance(value, bool)):
+        raise ValueError(f"{value!r} is no fork; write 'none', 'all', or a number of turns")
+
+
 @final
 @attrs.frozen(kw_only=True)
 class AgentSpec:
@@ -30,7 +35,8 @@ class AgentSpec:
     role: Role | None = None
     """What kind of agent it is; a role never gives more than the owner has."""
     overrides: Overrides = Overrides()
-    fork: Fork = "none"
+    """Settings that are other than its owner's: model, effort, directory, permissions."""
+    fork: Fork = attrs.field(default="none", validator=_check_fork)
     """What a child begins with of its owner's conversation."""
     limits: Limits = Limits()
     """What it may use, with all below it. What its owners may use bounds it as well."""
@@ -43,10 +49,11 @@ class AgentSpec:
     tools_below: Callable[[AgentPath], tuple[Tool, ...]] = lambda _: ()
     """For a root that is resumed: the further tools of each agent below it."""
     restart: Restart = Restart.TRANSIENT
-    restart_limit: RestartLimit = RestartLimit()
+    """When the agent itself is started again after it has ended."""
+    children_restart_limit: RestartLimit = RestartLimit()
     """How often each of its children may be restarted."""
-    strategy: Strategy = Strategy.ONE_FOR_ONE
+    children_strategy: Strategy = Strategy.ONE_FOR_ONE
     """Which of its children are restarted together."""
-    grace: float = 15.0
+    grace: float = attrs.field(default=15.0, validator=attrs.validators.ge(0))
     """Seconds between asking the agent to end and cancelling it. A turn may take 5 to let
     go of a tool, and as long again to be written down (see `codex_actors.agents`)."""

@@ -96,9 +96,9 @@ class Task:
 
         Cancellation: it may have been queued.
         """
+        await trio.lowlevel.checkpoint()
         record = self.record.get()
         if record.outcome is not None or self.queued:
-            await trio.lowlevel.checkpoint()
             return
         new_id = self._commons.services.new_id
         entries = await prepare_input((TextInput(record.text),), new_id=new_id)

@@ -9,9 +9,10 @@ from typing import final
 import attrs
 import trio
 
-from ..actors import Broadcast, Lagged, Supervisor, Watch
+from ..actors import Broadcast, Lagged, Supervisor, SupervisorClosing, Watch
 from ..protocol import AgentStatus, Event, Settings, TaskRecord, ThreadId
 from ._commons import Commons
+from ._desk import Desk
 from ._errors import NoSuchAgent, RootExists
 from ._handle import AgentHandle
 from ._root import spawn_root
@@ -62,6 +63,8 @@ class AgentTree:
 
         Raises:
             RootExists: if the tree has its root.
+            SupervisorClosing: if the tree has ended, or ends.
+            SpawnRefused: if its role cannot be had; the subclass says why.
             SandboxUnavailable: if its commands cannot be confined as they should be.
             ThreadNotFound: if ``spec.resume`` names no thread.
             ThreadBusy: if another program is at work on that thread.
@@ -70,6 +73,8 @@ class AgentTree:
 
         Cancellation: no agent was started.
         """
+        if self._commons.closing:
+            raise SupervisorClosing("")
         if self._commons.desks:
             raise RootExists
         root = await spawn_root(self._commons, self._supervisor, spec)
@@ -83,10 +88,7 @@ class AgentTree:
         Raises:
             NoSuchAgent: if there is none.
         """
-        desk = self._commons.desks.get(ThreadId(name))
-        if desk is None:
-            found = (d for d in self._commons.desks.values() if d.path.text == name)
-            desk = next(found, None)
+        desk = self._commons.desks.get(ThreadId(name)) or self._find(name)
         if desk is None:
             raise NoSuchAgent(name)
         return AgentHandle(self._commons, desk, self._supervisor)
@@ -134,3 +136,9 @@ class AgentTree:
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
         """Every agent and what it is doing, owners before those they own."""
         return snapshots(self._commons)
+
+    def _find(self, path: str) -> Desk | None:
+        desk = next(iter(self._commons.desks.values()), None)  # the root
+        for name in path.split("/")[2:]:
+            desk = None if desk is None else desk.children.get(name)
+        return None if desk is None or desk.path.text != path else desk

@@ -8,10 +8,19 @@ from typing import Final, final
 import attrs
 import trio
 
-from ..core import HeadTail, truncate_middle, user_shell_message
-from ..protocol import CommandItem, ItemCompleted, ItemStarted, Message
+from ..core import Entry, HeadTail, truncate_middle, user_shell_message
+from ..protocol import (
+    CommandItem,
+    ItemCompleted,
+    ItemStarted,
+    Message,
+    TurnAborted,
+    TurnCompleted,
+    TurnStarted,
+)
 from ..sandbox import CouldNotStart, OutputSink, Process, ProcessSpec
 from ._thread import Thread
+from ._turn_ends import End, timed
 
 LONGEST: Final = 3600.0
 """Seconds that a command may take; the reference's number."""
@@ -78,6 +87,20 @@ class UserShell:
             aborted_by=aborted_by if aborted else None,
         )
 
+    async def run_turn(self, command: str, turn_id: str) -> None:
+        """Run a turn that consists of a command; the model is told of it at the next.
+
+        Cancellation: kills it, and the turn has no end.
+        """
+        thread, began_at = self.thread, self.thread.services.now()
+        thread.tell(TurnStarted(turn_id=turn_id, started_at=int(began_at)))
+        ran = await self.run(command, turn_id)
+        thread.record(Entry(ran.message), turn_id)
+        end = _end_of_turn(turn_id, ran.aborted_by)
+        thread.announce(timed(end, began_at, thread.services.now()))
+        thread.sync()
+        await thread.settle()
+
     def _spec(self, item: CommandItem) -> ProcessSpec:
         env = {**self.thread.settings.environment, "CODEX_THREAD_ID": self.thread.id}
         return ProcessSpec(argv=item.command, cwd=item.cwd, env=env)
@@ -123,3 +146,9 @@ class UserShell:
                 completed_at_ms=self.thread.services.now_ms(),
             )
         )
+
+
+def _end_of_turn(turn_id: str, aborted_by: str | None) -> End:
+    if aborted_by is None:
+        return TurnCompleted(turn_id=turn_id, last_agent_message=None)
+    return TurnAborted(turn_id=turn_id, reason="interrupted", interrupted_by=aborted_by)

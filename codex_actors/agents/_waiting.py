@@ -11,10 +11,9 @@ import trio
 from ..actors import Watch
 from ..core import Wait, find_ring, find_stuck
 from ..protocol import TaskRecord, ThreadId
-from ._commons import Commons
+from ._commons import Commons, desk_here
 from ._desk import Desk, Waiting
 from ._errors import WaitRing
-from ._slots import slot_here
 
 Records: TypeAlias = Sequence[Watch[TaskRecord]]
 
@@ -52,10 +51,24 @@ async def all_settled(records: Records) -> tuple[TaskRecord, ...]:
 
 async def any_settled(commons: Commons, records: Records) -> tuple[TaskRecord, ...]:
     """See `wait_any`; on nobody's behalf."""
-    await commons.hub.settlements.wait_value(
-        lambda _: not records or any(map(_is_settled, records))
-    )
+    if all(commons.books.knows(record.get().id) for record in records):
+        await commons.hub.settlements.wait_value(
+            lambda _: not records or any(map(_is_settled, records))
+        )
+    else:  # of other trees, whose ends are not counted here
+        await _one_settled(records)
     return tuple(record.get() for record in records if _is_settled(record))
+
+
+async def _one_settled(records: Records) -> None:
+    async with trio.open_nursery() as nursery:
+
+        async def watch(record: Watch[TaskRecord]) -> None:
+            await wait_settled(record)
+            nursery.cancel_scope.cancel(reason="one of the tasks has ended")
+
+        for record in records:
+            nursery.start_soon(watch, record)
 
 
 async def wait_settled(record: Watch[TaskRecord]) -> TaskRecord:
@@ -75,9 +88,8 @@ async def waiting_here(
     Raises:
         WaitRing: if that would be for ever.
     """
-    slot = slot_here()
-    desk = None if slot is None else commons.desks.get(ThreadId(slot.thread_id))
-    if slot is None or desk is None or desk.run is None:
+    desk = desk_here(commons)
+    if desk is None or desk.run is None:
         yield
         return
     async with waiting_for(commons, desk, records, every=every):
@@ -108,11 +120,7 @@ async def waiting_for(
 
 def _check_ring(commons: Commons, desk: Desk) -> None:
     """Refuse what closes a ring, unless there is a way out of it."""
-    waits: dict[str, list[Wait]] = {
-        other.thread_id: [_left(wait) for wait in other.waiting]
-        for other in commons.desks.values()
-        if other.waiting
-    }
+    waits = _waits_from(commons, desk)
     stuck = find_stuck(waits)
     if desk.thread_id in stuck:
         ways = {name: [t for wait in waits[name] for t in wait.targets] for name in stuck}
@@ -120,6 +128,19 @@ def _check_ring(commons: Commons, desk: Desk) -> None:
         ring = find_ring(held, desk.thread_id)
         assert ring is not None, "stuck, though nobody waits for it"
         raise WaitRing(tuple(str(commons.desks[ThreadId(name)].path) for name in ring))
+
+
+def _waits_from(commons: Commons, desk: Desk) -> dict[str, list[Wait]]:
+    """What an agent waits for, and those that it waits for, and so on: nobody else matters."""
+    waits: dict[str, list[Wait]] = {}
+    ahead: list[Desk | None] = [desk]
+    while ahead:
+        other = ahead.pop()
+        if other is not None and other.waiting and other.thread_id not in waits:
+            waits[other.thread_id] = left = [_left(wait) for wait in other.waiting]
+            targets = {target for wait in left for target in wait.targets}
+            ahead += [commons.desks.get(ThreadId(target)) for target in targets]
+    return waits
 
 
 def _left(waiting: Waiting) -> Wait:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, final
 
@@ -25,6 +26,11 @@ _COLORS: Final = {
     "errored": "red",
     "interrupted": "yellow",
 }
+
+
+# JSON spells those below the space by itself.
+_OBEYED: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal would obey; people do look at JSON in terminals."""
 
 
 @final
@@ -76,7 +82,8 @@ def draw_rows(rows: Sequence[AgentRow], canvas: Canvas, *, holder: str | None) -
 def spell_rows(rows: Sequence[AgentRow]) -> Iterator[str]:
     """Yield one JSON object for each agent."""
     for row in rows:
-        yield json.dumps(_fields(row), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(_fields(row), ensure_ascii=False, separators=(",", ":"))
+        yield _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _fields(row: AgentRow) -> dict[str, Any]:

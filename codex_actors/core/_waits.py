@@ -29,15 +29,34 @@ def find_stuck(waits: Mapping[str, Collection[Wait]]) -> frozenset[str]:
     Args:
         waits: By agent, what it waits for. It goes on when it has all of that.
     """
-    stuck = set(waits)
-    while free := {agent for agent in stuck if all(_ends(wait, stuck) for wait in waits[agent])}:
-        stuck -= free
-    return frozenset(stuck)
+    # Each agent that goes on is looked at once, so that long chains of agents cost no more.
+    counts = dict.fromkeys(waits, 0)
+    held_up: dict[str, list[_Held]] = {agent: [] for agent in waits}
+    for agent, wait in ((agent, wait) for agent, own in waits.items() for wait in own):
+        targets = [target for target in wait.targets if target in waits]
+        if targets and (wait.every or len(targets) == len(wait.targets)):
+            counts[agent] += 1
+            held = _Held(agent, len(targets) if wait.every else 1)
+            for target in targets:
+                held_up[target].append(held)
+    free = [agent for agent, count in counts.items() if not count]
+    while free:
+        for held in held_up[free.pop()]:
+            held.missing -= 1
+            if not held.missing:  # of a wait for any one, the others make no difference
+                counts[held.agent] -= 1
+                if not counts[held.agent]:
+                    free.append(held.agent)
+    return frozenset(agent for agent, count in counts.items() if count)
 
 
-def _ends(wait: Wait, stuck: Collection[str]) -> bool:
-    held = [target in stuck for target in wait.targets]
-    return not (any(held) if wait.every else held and all(held))
+@attrs.define(eq=False)
+class _Held:
+    """A wait that is not over."""
+
+    agent: str
+    missing: int
+    """How many have to come to an end first."""
 
 
 def find_ring(waits: Mapping[str, Collection[str]], start: str) -> tuple[str, ...] | None:

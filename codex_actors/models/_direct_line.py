@@ -16,7 +16,7 @@ import attrs
 import h11
 import trio
 
-from ._line import LineBroke, LineSilent
+from ._line import LineBroke, LineSilent, join_headers
 
 if TYPE_CHECKING:
     import httpx
@@ -158,6 +158,7 @@ class DirectLine:
         self._free: list[_Wire] = []
         """The one that was used last is at the end."""
         self._open: set[_Wire] = set()
+        self._closed = False
         self._heads: dict[tuple[object, ...], _Head] = {}
 
     async def send(self, headers: Mapping[str, str], body: Sequence[bytes] | None) -> DirectReply:
@@ -177,10 +178,18 @@ class DirectLine:
 
     async def aclose(self) -> None:
         """See `Line.aclose`."""
+        self._closed = True
         self._free.clear()
-        for wire in tuple(self._open):
-            await self.drop(wire)
+        # Who is cancelled closes all of them, too; nothing in here waits.
+        with trio.CancelScope(shield=True):
+            for wire in tuple(self._open):
+                await self.drop(wire)
         await trio.lowlevel.checkpoint()
+
+    @property
+    def closed(self) -> bool:
+        """Whether no connection is to be kept any more."""
+        return self._closed
 
     def keep(self, wire: _Wire) -> None:
         """Keep a connection for the next request. Not a checkpoint."""
@@ -202,6 +211,9 @@ class DirectLine:
                 return wire
             await self.drop(wire)
         wire = await self._connect()
+        if self._closed:
+            await self.drop(wire)
+            raise trio.ClosedResourceError("the line was closed meanwhile")
         self._open.add(wire)
         return wire
 
@@ -237,7 +249,8 @@ class DirectLine:
 
     def _new_head(self, headers: Mapping[str, str], method: str) -> _Head:
         address = self._address
-        lines = [("host", address.shown), ("connection", "keep-alive"), *headers.items()]
+        # A host that somebody names is for a server that stands behind the one at the address.
+        lines = list({"host": address.shown, "connection": "keep-alive", **headers}.items())
         has_length = method == "POST"
         if has_length:
             lines.append(("content-length", "0"))
@@ -256,7 +269,9 @@ class DirectReply:
 
     def __init__(self, line: DirectLine, wire: _Wire, head: h11.Response) -> None:
         self.status: int = head.status_code
-        self.headers = _headers(head)
+        self.headers = join_headers(
+            (name.decode("ascii"), _decode(value)) for name, value in head.headers
+        )
         self._line = line
         self._wire: _Wire | None = wire
         self.ended = False
@@ -284,7 +299,8 @@ class DirectReply:
         if wire is None:
             return
         both = {wire.http.our_state, wire.http.their_state}
-        if both == {h11.DONE} and not (wire.http.trailing_data[0] or wire.broken):
+        used_up = wire.broken or wire.http.trailing_data[0] or self._line.closed
+        if both == {h11.DONE} and not used_up:
             self._line.keep(wire)
         else:
             await self._line.drop(wire)
@@ -303,14 +319,6 @@ class DirectReply:
                 raise
             self._error = error  # for who asks next: what came before it still counts
         return b"".join(pieces)
-
-
-def _headers(head: h11.Response) -> dict[str, str]:
-    found = dict[str, str]()
-    for raw_name, raw_value in head.headers:
-        name, value = raw_name.decode("ascii"), _decode(raw_value)
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
 
 
 def _decode(value: bytes) -> str:

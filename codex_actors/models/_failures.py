@@ -146,8 +146,15 @@ class _ProviderError:
             _string(error.get("code")),
             _string(error.get("type")),
             _string(error.get("message")) or _string(error.get("detail")),
-            float(resets_at) if isinstance(resets_at, int | float) else None,
+            _seconds(resets_at),
         )
+
+
+def _seconds(value: Any) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:  # JSON may have numbers of any length
+        return None
 
 
 def _string(value: Any) -> str | None:

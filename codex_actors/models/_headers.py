@@ -25,6 +25,9 @@ _NAME: Final = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+")
 _SENDABLE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?|")
 """Values that every HTTP library takes: printable ASCII without blanks at the ends."""
 
+_FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
+"""What says where a body ends; a second word about it lets others read a request in two ways."""
+
 _MAIN: Final = "codex"
 """The limit that a provider speaks of when it names none."""
 
@@ -85,6 +88,11 @@ def _check_sendable(name: str, value: str, provider: Provider) -> None:
         raise BadProvider(
             f"the header {name!r} for the provider {provider.id!r} holds characters that HTTP"
             " does not carry; only printable ASCII can be sent"
+        )
+    if name in _FRAMING:
+        raise BadProvider(
+            f"the header {name!r} for the provider {provider.id!r} is told of each request as it"
+            " is; leave it out"
         )
 
 

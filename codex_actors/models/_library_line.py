@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import attrs
 import trio
 
-from ._line import LineBroke, LineSilent, NoSuchLine
+from ._line import LineBroke, LineSilent, NoSuchLine, join_headers
 
 if TYPE_CHECKING:
     import httpx
@@ -144,8 +144,7 @@ class _Pieces:
 
 
 def _headers(headers: httpx.Headers) -> dict[str, str]:
-    encoding, found = headers.encoding, dict[str, str]()
-    for raw_name, raw_value in headers.raw:
-        name, value = raw_name.decode(encoding).lower(), raw_value.decode(encoding)
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+    encoding = headers.encoding
+    return join_headers(
+        (name.decode(encoding), value.decode(encoding)) for name, value in headers.raw
+    )

@@ -6,7 +6,7 @@ way to a server. `LibraryLine` is httpx, for the ways through proxies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 
@@ -71,3 +71,12 @@ class Line(Protocol):
 
     async def aclose(self) -> None:
         """Close all connections."""
+
+
+def join_headers(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return headers by their names in lower case; those of one name stand together."""
+    found = dict[str, str]()
+    for name, value in fields:
+        name = name.lower()
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found

@@ -110,9 +110,10 @@ class HttpTransport(trio.abc.AsyncResource):
     async def aclose(self) -> None:
         """Close all connections, those of running streams included."""
         shards, self._shards = self._shards, []
-        for shard in shards:
-            await shard.line.aclose()
-        await trio.lowlevel.checkpoint()
+        # Each closes all that it has when it is cancelled, too; so all have to be asked.
+        async with trio.open_nursery() as nursery:
+            for shard in shards:
+                nursery.start_soon(shard.line.aclose)
 
     def statistics(self) -> tuple[int, ...]:
         """Return how many streams each client has open."""
@@ -152,7 +153,7 @@ class HttpTransport(trio.abc.AsyncResource):
         if straight and urlsplit(url).scheme in {"http", "https"}:
             try:
                 parsed = http.URL(url)
-            except http.InvalidURL as error:
+            except (http.InvalidURL, UnicodeError) as error:
                 raise self._no_address(error) from error
             return DirectLine(address_of(parsed, self._ssl), idle_timeout=self._idle_timeout)
         transport = self._inner or self._make_transport()

@@ -26,7 +26,11 @@ class AgentPlan:
     sandbox_policy: SandboxPolicy | None = None
     limits: Limits = Limits()
     restart: str = "transient"
-    strategy: str = "one_for_one"
+    children_max_restarts: int = 3
+    """How often each of its children is restarted in a series."""
+    children_within: float = 5.0
+    """Seconds that a restarted child has to run to begin a new series."""
+    children_strategy: str = "one_for_one"
     grace: float = 15.0
     fork: str = "none"
     """``none``, ``all`` or a number of turns."""

@@ -101,10 +101,6 @@ class Journal:
         """Whether a letter, or the end of a task, waits to be delivered."""
         return self._tally.waits(mail_id)
 
-    def count_letters(self, thread_id: ThreadId) -> int:
-        """How many letters wait for an agent."""
-        return self._tally.count_letters(thread_id)
-
     async def create_agent(self, edge: AgentEdge) -> None:
         """Write down that an agent is made, before it is.
 

@@ -105,10 +105,6 @@ class Tally:
         """Letters that wait for the agent, oldest first."""
         return tuple([self.letters[letter_id] for letter_id in self._boxes.get(thread_id, ())])
 
-    def count_letters(self, thread_id: ThreadId) -> int:
-        """How many letters wait for the agent."""
-        return len(self._boxes.get(thread_id, ()))
-
     def news_of(self, thread_id: ThreadId) -> tuple[TaskRecord, ...]:
         """Tasks that ended, and the agent has not read that it was to be told of it."""
         return tuple([self.news[task_id] for task_id in self._untold.get(thread_id, ())])

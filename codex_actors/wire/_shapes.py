@@ -24,6 +24,8 @@ class Misfit(WireError):
 # What structuring raises for a value of the wrong shape: a missing key, a wrong type, a word
 # that is none of the allowed ones.
 _REFUSALS: Final = (KeyError, TypeError, ValueError)
+_BITS: Final = 256
+"""Of whole numbers: JSON may have longer ones, which no division makes a float of."""
 
 
 def structure(converter: cattrs.Converter, value: Any, cls: Any) -> Any:
@@ -41,8 +43,9 @@ def structure(converter: cattrs.Converter, value: Any, cls: Any) -> Any:
 def plain_converter() -> cattrs.Converter:
     """A converter that knows scalars, sequences, tables and attrs classes."""
     converter = cattrs.Converter(detailed_validation=False)
-    for scalar in (str, int, bool):
+    for scalar in (str, bool):
         converter.register_structure_hook(scalar, _exactly(scalar))
+    converter.register_structure_hook(int, _whole_number)
     converter.register_structure_hook(float, _number)
     converter.register_structure_hook_factory(_is_choice, _choice_reader)
     converter.register_structure_hook_factory(_is_tuple, _tuple_reader(converter))
@@ -102,10 +105,21 @@ def _exactly(scalar: type[Any]) -> Callable[[Any, Any], Any]:
     return read
 
 
+def _whole_number(value: Any, _: Any) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{str(value)[:80]!r} is not a int")
+    if value.bit_length() > _BITS:
+        raise ValueError("a number is longer than all that is counted here")
+    return value
+
+
 def _number(value: Any, _: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{str(value)[:80]!r} is not a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError("a number is longer than all that is measured here") from error
 
 
 def _is_choice(cls: Any) -> bool:

@@ -127,7 +127,7 @@ async def test_the_task_of_an_agent_that_is_restarted_with_its_sibling_is_run_ag
         toolbox=breaking(reasons),
     )
     async with open_agents(settings(tmp_path), services=services) as tree:
-        root = await tree.spawn(AgentSpec(strategy=Strategy.ONE_FOR_ALL))
+        root = await tree.spawn(AgentSpec(children_strategy=Strategy.ONE_FOR_ALL))
         bad = await root.spawn(AgentSpec(name="bad", instructions="lead"))
         good = await root.spawn(AgentSpec(name="good", instructions="work", tools=(slow.tool,)))
         work = await good.assign("carry this")

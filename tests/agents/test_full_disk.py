@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-import pytest
 import trio
 
 from codex_actors.agents import AgentHandle, AgentSpec, AgentTree, Task
@@ -18,18 +16,6 @@ from codex_actors.tools import ToolContext, answer
 from tests.agents.support import open_tree, remember, tool
 
 Limit: TypeAlias = Callable[[int | None], None]
-
-
-@pytest.fixture
-def limit_files() -> Iterator[Limit]:
-    """Let no file grow beyond a limit that the test sets; Python ignores the signal."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def limit(size: int | None) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft if size is None else size, hard))
-
-    yield limit
-    limit(None)
 
 
 async def end_on_a_full_disk(root: AgentHandle, limit_files: Limit) -> Task:

@@ -182,7 +182,7 @@ async def admit_all(self: Residency, thread_id: Any, path: Any, resident: Any) -
     self._loaded[thread_id] = (path, resident)
 
 
-def fence_loosely(top: Desk, by: str) -> tuple[Desk, ...]:
+def fence_loosely(_: Books, top: Desk, by: str) -> tuple[Desk, ...]:
     """End the turns, and let whoever gets mail go on."""
     members = tuple(top.subtree())
     for desk in members:

@@ -118,3 +118,12 @@ def test_json_has_an_object_for_each() -> None:
     }
     assert expected == objects[2]
     assert [row.path for row in ROWS] == [each["path"] for each in objects]
+
+
+def test_json_holds_nothing_that_a_terminal_obeys() -> None:
+    [row] = [attrs.evolve(ROWS[0], task="\x1b[31m \x9b31m \u202e é")]
+    [line] = spell_rows((row,))
+
+    assert line.isprintable()
+    assert "é" in line
+    assert row.task == json.loads(line)["task"]

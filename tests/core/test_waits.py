@@ -163,3 +163,13 @@ def test_the_stuck_are_all_those_that_hold_each_other_up(waits: dict[str, list[W
     every = frozenset(chain.from_iterable(some for some in sets if holds_itself_up(some, waits)))
 
     assert every == find_stuck(waits)
+
+
+def test_a_long_chain_is_looked_through_once() -> None:
+    """Going through all agents for each that goes on would take half an hour."""
+    chain = {str(n): [Wait((str(n + 1),), every=True)] for n in range(50_000)}
+
+    assert frozenset() == find_stuck(chain)
+    assert frozenset(chain) == find_stuck({**chain, "50000": [Wait(("0",), every=False)]}) - {
+        "50000"
+    }

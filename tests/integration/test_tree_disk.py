@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -17,18 +16,6 @@ from tests.integration.support import ROOT
 
 MOUNT: Final = 'mount -t tmpfs -o size=1m,mode=700 none "$1" && shift && exec "$@"'
 OWN_DISK: Final = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNT, "sh")
-
-
-@pytest.fixture
-def limit_files() -> Iterator[Callable[[int | None], None]]:
-    """Let no file grow beyond a limit that the test sets; Python ignores the signal."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def limit(size: int | None) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft if size is None else size, hard))
-
-    yield limit
-    limit(None)
 
 
 @pytest.mark.parametrize("size", [0, 1500, 6000])

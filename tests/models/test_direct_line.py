@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from codex_actors.models import ConnectionFailed, Prompt, ResponsesClient
+from codex_actors.models import BadProvider, ConnectionFailed, Prompt, ResponsesClient
 from codex_actors.models._direct_line import KEEP_ALIVE, Address, DirectLine
 from codex_actors.models._line import LineBroke, LineSilent, Reply
 from codex_actors.protocol import Provider
@@ -317,3 +317,86 @@ async def test_closing_breaks_the_streams_that_run() -> None:
         with pytest.raises(LineBroke):
             await reply.receive_some()
         await reply.aclose()
+
+
+async def test_closing_in_the_middle_of_a_cancellation_closes_every_connection() -> None:
+    ended = 0
+    all_ended = trio.Event()
+
+    async def wait(stream: trio.SocketStream) -> None:
+        nonlocal ended
+        await saying(CHUNKED + b"1\r\na\r\n")(stream)
+        ended += 1
+        if ended == 150:
+            all_ended.set()
+
+    async with raw_server(wait) as base_url:
+        client = ResponsesClient(Provider(id="test", base_url=base_url), environment={})
+        prompt = Prompt(model="m", input=())
+        # More than one line has room for.
+        streams = [client.stream(prompt) for _ in range(150)]
+        for stream in streams:
+            await stream.__aenter__()
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await client.aclose()
+
+        assert scope.cancelled_caught
+        with trio.fail_after(5):
+            await all_ended.wait()
+        for stream in streams:
+            await stream.__aexit__(None, None, None)
+
+
+async def test_a_line_that_is_closed_keeps_nothing() -> None:
+    async with line_to(saying(WHOLE)) as line:
+        reply = await line.send({}, [b"x"])
+        assert await reply.receive_some() == b"abcdefg"
+        await line.aclose()
+        await reply.aclose()
+
+        assert (line._free, line._open) == ([], set())
+
+
+async def test_a_line_that_is_closed_while_it_connects_opens_nothing() -> None:
+    async with line_to(saying(WHOLE)) as line, trio.open_nursery() as nursery:
+        errors: list[LineBroke] = []
+
+        async def ask() -> None:
+            try:
+                await line.send({}, [b"x"])
+            except LineBroke as error:
+                errors.append(error)
+
+        nursery.start_soon(ask)
+        await trio.lowlevel.checkpoint()
+        await line.aclose()
+        await trio.testing.wait_all_tasks_blocked(0.01)
+
+        assert (len(errors), line._open) == (1, set())
+
+
+async def test_whoever_names_a_host_means_it() -> None:
+    heard: list[bytes] = []
+    async with line_to(saying(WHOLE, heard=heard)) as line:
+        await read(await line.send({"host": "behind.test", "connection": "close"}, [b"x"]))
+
+        assert (line._free, line._open) == ([], set())
+    assert heard[0].split(b"\r\n")[1:3] == [b"host: behind.test", b"connection: close"]
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding"])
+async def test_where_a_body_ends_is_not_for_settings_to_say(name: str) -> None:
+    provider = Provider(id="test", base_url="http://127.0.0.1:9", http_headers={name: "0"})
+    async with ResponsesClient(provider, environment={}) as client:
+        with pytest.raises(BadProvider, match=name.lower()):
+            async with client.stream(Prompt(model="m", input=())):
+                pass
+
+
+async def test_an_address_that_cannot_be_encoded() -> None:
+    provider = Provider(id="test", base_url="http://127.0.0.1:9/\ud800")
+    async with ResponsesClient(provider, environment={}) as client:
+        with pytest.raises(BadProvider, match="no request can be sent"):
+            async with client.stream(Prompt(model="m", input=())):
+                pass

@@ -441,8 +441,10 @@ class TestRefusals:
             ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, b"", None),
             ({"retry-after": "inf"}, b"", None),
             ({}, b'{"error":{"message":"Please try again in 20s"}}', 20.0),
+            ({}, b'{"error":{"resets_at":1%s}}' % (b"0" * 400), None),
             ({}, b"", None),
         ],
+        ids=range(7),
     )
     async def test_hints(self, headers: dict[str, str], body: bytes, seconds: float | None) -> None:
         error = await failure(client_of(body, status=429, headers=headers))

@@ -145,8 +145,7 @@ async def test_letters_wait_until_they_are_delivered_or_their_agent_is_closed(
     assert {LetterId("4"): letter("4")} == state.letters
     assert {ThreadId("b"): "crashed"} == state.reasons
     assert state == read_journal(path_in(tmp_path))
-    assert (letter("4"),) == journal.letters(ThreadId("a"))
-    assert (1, 0) == tuple(map(journal.count_letters, map(ThreadId, "ab")))
+    assert ((letter("4"),), ()) == tuple(map(journal.letters, map(ThreadId, "ab")))
 
 
 async def test_ends_of_tasks_wait_for_who_is_to_be_told(tmp_path: Path) -> None:
@@ -497,7 +496,6 @@ def test_what_is_read_back_is_what_was_said(before: list[Entry], after: list[Ent
         waiting = tally.letters_of(receiver)
         everybody = tally.letters.values()
         assert waiting == tuple(each for each in everybody if each.receiver == receiver)
-        assert len(waiting) == tally.count_letters(receiver)
         news = tally.news.values()
         assert tally.news_of(receiver) == tuple(each for each in news if each.reply_to == receiver)
 

@@ -162,3 +162,14 @@ def test_what_is_nested_too_deeply_is_read_or_refused(depth: int) -> None:
         data = b'{"timestamp":"","type":"%b","payload":{"type":"message","id":%b}}'
         with suppress(BadRolloutLine):
             decode_line(data % (tag, deep))
+
+
+@pytest.mark.parametrize("digits", [b"9" * 400, b"-" + b"9" * 400, b"9" * 4000], ids=len)
+def test_numbers_that_nothing_can_count_are_not_read(digits: bytes) -> None:
+    times = b'{"type":"turn_complete","turn_id":"t","last_agent_message":null,"duration_ms":%b}'
+    limits = b'{"type":"token_count","info":null,"rate_limits":{"primary":{"used_percent":%b}}}'
+    for event in (times, limits):
+        data = b'{"timestamp":"","type":"event_msg","payload":%b}' % (event % digits)
+        payload = decode_line(data).payload
+        assert isinstance(payload, EventLine)
+        assert isinstance(payload.msg, UnknownEvent)

@@ -469,7 +469,7 @@ async def test_a_sibling_is_brought_down_in_every_moment(
     """What was accepted before is there after it, and nobody counts as busy for ever."""
     for checkpoints in range(0, 30, 3):
         async with open_company(
-            tmp_path, {"crash": once(crash)}, spec=AgentSpec(strategy=Strategy.ONE_FOR_ALL)
+            tmp_path, {"crash": once(crash)}, spec=AgentSpec(children_strategy=Strategy.ONE_FOR_ALL)
         ) as company:
             crashing = await child_of(company.root, "crashing")
             beside = await child_of(company.root, "beside")

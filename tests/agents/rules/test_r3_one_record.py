@@ -16,7 +16,7 @@ import pytest
 import trio
 import trio.testing
 
-from codex_actors.actors import ActorTerminated, Restart, RestartLimit, Strategy
+from codex_actors.actors import ActorTerminated, Restart, Strategy
 from codex_actors.agents import AgentHandle, AgentSpec, EmptyInput, LetterBoxFull, Task
 from codex_actors.protocol import (
     Capacity,
@@ -181,7 +181,7 @@ async def test_whoever_asked_is_told_of_bad_ends_too(
 ) -> None:
     """D13: in the reference the parent of an interrupted child waits until it gives up."""
     async with open_company(tmp_path) as company:
-        child = await child_of(company.root, "child", restart_limit=RestartLimit())
+        child = await child_of(company.root, "child")
         plain_assign = child.assign
 
         class Asking:
@@ -389,7 +389,7 @@ async def test_siblings_are_restarted_together_and_take_up_what_they_had_in_hand
 ) -> None:
     post = Post()
     deeds: dict[str, Deed] = {"post": post, "crash_once": once(crash)}
-    async with open_company(tmp_path, deeds, spec=AgentSpec(strategy=strategy)) as company:
+    async with open_company(tmp_path, deeds, spec=AgentSpec(children_strategy=strategy)) as company:
         older, crashing, younger = [
             await child_of(company.root, name) for name in ("older", "crashing", "younger")
         ]
@@ -413,7 +413,9 @@ async def test_siblings_are_restarted_together_and_take_up_what_they_had_in_hand
 async def test_who_is_brought_down_twice_with_a_task_is_not_brought_up_with_it_again(
     tmp_path: Path, autojump_clock: Clock
 ) -> None:
-    async with open_company(tmp_path, spec=AgentSpec(strategy=Strategy.ONE_FOR_ALL)) as company:
+    async with open_company(
+        tmp_path, spec=AgentSpec(children_strategy=Strategy.ONE_FOR_ALL)
+    ) as company:
         crashing = await child_of(company.root, "crashing")
         beside = await child_of(company.root, "beside")
         task = await beside.assign(doing("sleep"))
@@ -448,7 +450,9 @@ async def test_children_of_a_crashed_agent_come_up_with_it(
 async def test_a_temporary_sibling_stays_down_and_its_tasks_end(
     tmp_path: Path, autojump_clock: Clock
 ) -> None:
-    async with open_company(tmp_path, spec=AgentSpec(strategy=Strategy.ONE_FOR_ALL)) as company:
+    async with open_company(
+        tmp_path, spec=AgentSpec(children_strategy=Strategy.ONE_FOR_ALL)
+    ) as company:
         crashing = await child_of(company.root, "crashing")
         brief = await child_of(company.root, "brief", restart=Restart.TEMPORARY)
         task = await brief.assign(doing("sleep"), reply_to=company.root)

@@ -106,7 +106,7 @@ async def test_the_tree_comes_back_as_it_was_made(home: Path) -> None:
         instructions="Above all, parsers.",
         overrides=Overrides(model="other", cwd="/"),
         limits=Limits(turns=5, depth=3),
-        strategy=Strategy.REST_FOR_ONE,
+        children_strategy=Strategy.REST_FOR_ONE,
         grace=3,
     )
     async with open_company(home, ephemeral=False) as company:
@@ -177,13 +177,24 @@ async def test_an_agent_that_crashed_for_good_does_not_come_back(home: Path) -> 
             raise RuntimeError("poison")
         return Toolbox([])
 
-    spec = AgentSpec(restart_limit=RestartLimit(max_restarts=0))
+    spec = AgentSpec(children_restart_limit=RestartLimit(max_restarts=0))
     async with open_company(home, toolbox=make, ephemeral=False, spec=spec) as company:
         leaf = await company.root.spawn(AgentSpec(name="leaf", instructions="poison"))
         await run(leaf, doing())
         await until_status(leaf, "shutdown")
     async with resumed(home, company.root, toolbox=make) as company:
         assert () == company.root.children
+
+
+async def test_an_owner_that_comes_back_restarts_its_children_no_more_often(home: Path) -> None:
+    limit = RestartLimit(max_restarts=0)
+    async with open_company(home, ephemeral=False) as company:
+        owner = await child_of(company.root, "owner", children_restart_limit=limit)
+        await owner.spawn(AgentSpec(name="leaf"))
+    async with resumed(home, company.root) as company:
+        leaf = agent(company, "/root/owner/leaf")
+        await leaf.assign(doing("crash"))
+        await until_status(leaf, "shutdown")
 
 
 async def test_what_a_call_returned_is_on_disk(home: Path) -> None:
