@@ -141,7 +141,7 @@ class Living:
 
     async def begin(self) -> None:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""
-        if not self.desk.dormant:
+        if self.desk.begun or not self.desk.dormant:
             # A full house keeps nobody from being there: the first turn says who is in the way.
             with suppress(NoRoom):
                 await self.load()

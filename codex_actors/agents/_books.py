@@ -13,6 +13,7 @@ import trio
 from ..actors import WatchCell
 from ..protocol import (
     AgentPath,
+    Generation,
     LetterId,
     TaskId,
     TaskInterrupted,
@@ -166,6 +167,7 @@ class Books:
         *,
         assigned_by: AgentPath | None = None,
         reply_to: ThreadId | None = None,
+        generation: Generation | None = None,
     ) -> TaskFeed:
         """Write down a task, and return where its events will be.
 
@@ -184,6 +186,7 @@ class Books:
             turn_id=name,
             assigned_by=assigned_by,
             reply_to=reply_to,
+            generation=generation,
         )
         feed = TaskFeed(record.id, desk.thread_id, WatchCell(record))
         given = False

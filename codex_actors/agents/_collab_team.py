@@ -89,7 +89,13 @@ class Team:
             await wait_up(self.commons, desk)
             taken = entries or await prepare(self.commons, op)
             feed = await give(
-                self.commons, desk, op, taken, seconds=None, reply_to=caller.thread_id
+                self.commons,
+                desk,
+                op,
+                taken,
+                seconds=None,
+                reply_to=caller.thread_id,
+                generation=self.collaboration.generation,
             )
         return feed.task_id
 
@@ -108,7 +114,9 @@ class Team:
         """Send a letter that starts no turn."""
         with self._sending(desk):
             await wait_up(self.commons, desk)
-            await self.commons.post.send(desk, Letter(text=text), caller.path)
+            await self.commons.post.send(
+                desk, Letter(text=text), caller.path, self.collaboration.generation
+            )
 
     async def interrupt(self, caller: Desk, desk: Desk) -> None:
         """Stop an agent and all below it."""

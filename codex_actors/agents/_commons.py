@@ -73,7 +73,7 @@ def make_commons(
         recorder=recorder,
         hub=books.hub,
         books=books,
-        post=Post(books, services.new_id, services.now, settings.collaboration.generation),
+        post=Post(books, services.new_id, services.now),
         texts=read_context_texts(),
         briefing=read_briefing(),
         slots=Slots(settings.capacity.running),

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from ..actors import ActorTerminated, ReplyPort
 from ..core import Entry
-from ..protocol import TaskFailed, TaskId, TaskInterrupted, TaskOutcome, ThreadId, UserTurn, Verdict
+from ..protocol import (
+    Generation,
+    TaskFailed,
+    TaskId,
+    TaskInterrupted,
+    TaskOutcome,
+    ThreadId,
+    UserTurn,
+    Verdict,
+)
 from ._asking import ask
 from ._commons import Commons, agent_here
 from ._deadlines import settling
@@ -20,6 +29,7 @@ async def give(
     *,
     seconds: float | None,
     reply_to: ThreadId | None,
+    generation: Generation | None = None,
 ) -> TaskFeed:
     """Give a task, and return where its events will be.
 
@@ -30,6 +40,7 @@ async def give(
         entries: The same as the history will hold it.
         seconds: How long its turn may run.
         reply_to: The thread that is told how it ended.
+        generation: Of the tools with which an agent's model gives it.
 
     Raises:
         ActorTerminated: if the agent has ended.
@@ -38,7 +49,7 @@ async def give(
     Cancellation: the agent has it, or there is none, or it has ended as interrupted.
     """
     feed = await commons.books.assign(
-        desk, op.items, assigned_by=agent_here(commons), reply_to=reply_to
+        desk, op.items, assigned_by=agent_here(commons), reply_to=reply_to, generation=generation
     )
     ports: list[ReplyPort[Verdict]] = []
     ended = False

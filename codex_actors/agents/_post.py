@@ -39,10 +39,14 @@ class Post:
     books: Books
     new_id: Callable[[], str]
     now: Callable[[], float]
-    generation: Generation | None = None
-    """How the agents know each other: by paths, or by thread ids."""
 
-    async def send(self, desk: Desk, letter: Letter, sender: AgentPath) -> PostedLetter:
+    async def send(
+        self,
+        desk: Desk,
+        letter: Letter,
+        sender: AgentPath,
+        generation: Generation | None = None,
+    ) -> PostedLetter:
         """Write a letter down and put it into the receiver's box.
 
         Raises:
@@ -57,7 +61,7 @@ class Post:
         senders = waiting(desk)
         if len(senders) >= LETTERS:
             raise LetterBoxFull(desk.path, LETTERS, tuple(map(str, senders)))
-        posted = self._stamped(desk, letter, sender)
+        posted = attrs.evolve(self._stamped(desk, letter, sender), generation=generation)
         desk.on_their_way.append(sender)
         try:
             await self.books.journal.post(posted)
@@ -86,7 +90,7 @@ class Post:
     def entry(self, desk: Desk, mail: Mail) -> Entry:
         """One piece of mail as its receiver's history will hold it."""
         entry: Entry
-        match mail, self.generation:
+        match mail, mail.generation:
             case PostedLetter(), "v2":
                 entry = Entry(letter_message(mail))
             case PostedLetter(), _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import final
 
@@ -139,7 +140,12 @@ def _restore_wakes(commons: Commons, spec: AgentSpec, desks: Iterable[Desk]) -> 
 
 
 def _warn_of(left: Iterable[Task]) -> tuple[str, ...]:
-    paths = [str(task.record.get().path) for task in left]
+    paths = Counter(str(task.record.get().path) for task in left)
     if not paths:
         return ()
-    return (f"{len(paths)} unfinished tasks were left open: {', '.join(paths[:8])}",)
+    few = [path if count == 1 else f"{path} ({count})" for path, count in paths.items()][:8]
+    what = (
+        "1 unfinished task was" if paths.total() == 1 else f"{paths.total()} unfinished tasks were"
+    )
+    where = ", ".join(few) + (", ..." if len(paths) > len(few) else "")
+    return (f"{what} left open: {where}; unless restarted, they end as interrupted with the tree",)

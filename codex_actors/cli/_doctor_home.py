@@ -6,15 +6,16 @@ import os
 import shutil
 import stat
 import tempfile
+from pathlib import Path
 from typing import Final
 
 import attrs
 import trio
 
-from ..agents import report_leftovers
 from ..config import SettingsError, find_key
 from ..protocol import Settings
 from ..rollout import find_damaged
+from ..sandbox import find_leftovers
 from ._doctor_finding import Finding, State, Surroundings
 from ._quote import join
 
@@ -100,10 +101,10 @@ def find_source(settings: Settings, where: Surroundings) -> str | None:
 
 
 async def check_leftovers(where: Surroundings) -> Finding:
-    if where.loaded is None:
+    if isinstance(where.home, SettingsError):
         await trio.lowlevel.checkpoint()
-        return Finding("leftovers", "note", "not looked for, as the settings do not load")
-    found = await report_leftovers(where.loaded.settings)
+        return Finding("leftovers", "note", "not looked for, as there is no home directory")
+    found = await find_leftovers(Path(where.home, "processes"))
     if not found:
         return Finding("leftovers", "ok", "no killed program left anything running")
     named = [f"{left.identity.pid} ({join(left.argv)})" for left in found]

@@ -37,6 +37,9 @@ from ._quote import join
 FAILED: Final = 1
 LOOK: Final = 0.2
 """Seconds between two looks at tasks that end without an event."""
+LAST_LOOK: Final = 0.01
+"""Seconds without an event after which all has been shown that was told: events that are there
+are had at once."""
 ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end the program in order: somebody asks for it, or its terminal is gone. The
 exit status is 128 and the signal's number then, as shells say it; as after a second Ctrl-C."""
@@ -175,13 +178,17 @@ class _Run:
     ) -> None:
         """Show what happens until the tasks have ended that are run again.
 
-        Not every end is an event: one that was interrupted before it began says nothing.
+        Not every end is an event: one that was interrupted before it began says nothing. What
+        was told before the last of them had ended is shown, too.
         """
-        while any(task.record.get().outcome is None for task in restarted):
-            with trio.move_on_after(LOOK):
+        while restarted:
+            over = all(task.record.get().outcome is not None for task in restarted)
+            with trio.move_on_after(LAST_LOOK if over else LOOK) as look:
                 event = await events.receive()
                 if isinstance(event, Event) and self._job.show_below is not None:
                     self._job.show_below(event)
+            if over and look.cancelled_caught:
+                return
 
     def _conclude(self, record: TaskRecord) -> None:
         if isinstance(record.outcome, TaskCompleted):

@@ -356,8 +356,10 @@ def _workers_gone(turn: Turn, gone: WorkersGone) -> Step:
         interrupted_by=turn.interrupted_by,
         still_running=gone.still_running,
     )
-    turn = attrs.evolve(turn, phase=Phase.ABORTED, calls=Calls(), pending=())
-    return turn, (*map(Record, entries), Flush(), Announce(aborted))
+    # What the cut-off turn used was used all the same.
+    counted = () if turn.counted else (Announce(TokensCounted(turn.tokens, turn.limits)),)
+    turn = attrs.evolve(turn, phase=Phase.ABORTED, calls=Calls(), pending=(), counted=True)
+    return turn, (*map(Record, entries), *counted, Flush(), Announce(aborted))
 
 
 def _answer(call: ToolCall, output: ToolOutput | None, gone: WorkersGone) -> ToolOutput:

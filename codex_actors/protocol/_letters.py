@@ -6,6 +6,7 @@ from typing import NewType
 
 import attrs
 
+from ._collaboration import Generation
 from ._ids import AgentPath, ThreadId
 
 LetterId = NewType("LetterId", str)
@@ -36,3 +37,5 @@ class PostedLetter:
     trigger: bool
     sent_at: str
     """UTC, as in rollout lines."""
+    generation: Generation | None = None
+    """Of the tools that it was written with: how it is spelled. None: a program wrote it."""

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import attrs
 
+from ._collaboration import Generation
 from ._ids import AgentPath, TaskId, ThreadId
 
 
@@ -70,3 +71,5 @@ class TaskRecord:
     """The agent that gave it; None: a person or a program."""
     reply_to: ThreadId | None = None
     """The thread that is told the outcome; None: whoever holds the task, nobody else."""
+    generation: Generation | None = None
+    """Of the tools that it was given with: how its end is told. None: a program gave it."""

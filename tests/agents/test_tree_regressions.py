@@ -17,6 +17,7 @@ from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
 from codex_actors.protocol import Capacity, Completed, TaskCompleted, TaskFailed, TaskInterrupted
 from tests.agents.support import open_tree, settings, toolbox
+from tests.agents.tree_driver import PromptThreads
 
 SLOW = [{"call": "slow"}]
 
@@ -263,3 +264,29 @@ async def test_crash_while_the_owner_crashes(
 
         assert (child,) == root.children
         assert {} == clock.cursed
+
+
+def test_crash_of_a_resumed_agent(tmp_path: Path) -> None:
+    """What its turn ended as is told when it comes up again, not when it is needed next."""
+    clock = Clock()
+
+    async def main() -> None:
+        async with open_cursed_tree(tmp_path, model, clock, ephemeral=False) as tree:
+            root = await tree.spawn()
+            await root.spawn(AgentSpec(name="child"))
+        async with open_cursed_tree(tmp_path, model, clock, ephemeral=False) as tree:
+            root = await tree.spawn(AgentSpec(resume=root.thread_id))
+            child = tree.agent("/root/child")
+            await child.assign("work")
+            await trio.sleep(1)
+            clock.curse("/root/child")
+            await root.interrupt()
+
+            with trio.move_on_after(60):
+                await child.status.wait_value(lambda status: status != "running")
+
+            assert "interrupted" == child.status.get()
+
+    model = ScriptedModel(SLOW)
+    jumping = trio.testing.MockClock(autojump_threshold=0)
+    trio.run(main, clock=jumping, instruments=[PromptThreads()])

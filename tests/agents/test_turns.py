@@ -33,6 +33,7 @@ from codex_actors.protocol import (
     TaskCompleted,
     TaskFailed,
     TaskInterrupted,
+    TokensCounted,
     ToolCall,
     ToolOutput,
     TurnAborted,
@@ -202,6 +203,25 @@ async def test_an_interrupt_keeps_what_had_finished(
         await (await root.assign("once more")).wait()
 
     assert outputs(model, 1) == ["aborted by user after 1.0s", "hi"]
+
+
+async def test_what_an_interrupted_turn_used_is_counted(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    model = remember([{"call": "slow", "args": {}}], [{"say": "ok"}])
+    async with open_tree(tmp_path, model) as tree:
+        root = await tree.spawn()
+        task = await root.assign("go")
+        await trio.sleep(1)
+        await root.interrupt()
+
+        *_, counted, aborted = await collect(task.events())
+        assert isinstance(aborted, TurnAborted)
+        assert isinstance(counted, TokensCounted)
+        assert counted.info == root.usage
+        assert 0 < root.usage.total_token_usage.total_tokens == root.spent.tokens
+        await (await root.assign("once more")).wait()
+        assert root.usage.total_token_usage.total_tokens == root.spent.tokens
 
 
 async def test_interrupting_an_idle_agent_does_nothing(tmp_path: Path) -> None:

@@ -649,6 +649,8 @@ class Life:
             job.id, job.given = task.id, True
             self.tasks[task.id] = task
         finally:
+            if not done:
+                job.interrupts.append("user")  # whoever gave it has given up
             self.belief.end_lifting(lifting, lifted=done)
 
     async def do_say(self, op: Op) -> None:

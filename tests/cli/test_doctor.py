@@ -11,7 +11,7 @@ import trio
 
 from codex_actors.cli._doctor import CHECK_SECONDS, CHECKS, examine, survey
 from codex_actors.cli._doctor_finding import Finding, Surroundings
-from codex_actors.cli._doctor_home import check_auth, check_config, judge_home
+from codex_actors.cli._doctor_home import check_auth, check_config, check_leftovers, judge_home
 from codex_actors.cli._doctor_machine import (
     judge_landlock,
     judge_namespaces,
@@ -111,6 +111,13 @@ async def test_a_key_that_is_missing_is_no_fault_of_the_settings(home: Path) -> 
 
     assert "ok" == (await check_config(where)).state
     assert "broken" == (await check_auth(where)).state
+
+
+async def test_leftovers_are_looked_for_without_a_key(home: Path) -> None:
+    for overrides in ((), ("model=[",), ("model=1",)):
+        finding = await check_leftovers(look(home, *overrides))
+
+        assert Finding("leftovers", "ok", "no killed program left anything running") == finding
 
 
 async def test_settings_that_do_not_load(home: Path) -> None:
