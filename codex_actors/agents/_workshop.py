@@ -26,7 +26,7 @@ class Workshop:
     """
 
     def __init__(self, home: trio.Nursery, settings: Settings) -> None:
-        self._records = records_folder(settings)
+        self._settings = settings
         self._processes: OnDemand[Processes] = OnDemand(home, self._open, "processes")
         self.sessions: ExecSessions = exec_sessions(self, home)
 
@@ -57,7 +57,7 @@ class Workshop:
 
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator[Processes, None]:
-        async with open_processes(records=self._records) as processes:
+        async with open_processes(records=records_folder(self._settings)) as processes:
             try:
                 yield processes
             finally:
