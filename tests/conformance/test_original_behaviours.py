@@ -108,7 +108,11 @@ class TestAborting:
             await trio.sleep(60)
             msgs = await collect(task.events())
 
-        shown = [m for m in msgs if not isinstance(m, RawItemRecorded)]
+        # What the response used that was there is counted just before the last event.
+        used = [m for m in msgs if isinstance(m, TokensCounted)]
+        assert len(used) == ("call" in step)
+        assert all(m is msgs[-2] for m in used)
+        shown = [m for m in msgs if not isinstance(m, RawItemRecorded | TokensCounted)]
         assert names(shown) == [
             "TurnStarted",
             "ItemStarted",

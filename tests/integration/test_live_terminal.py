@@ -255,7 +255,7 @@ async def test_what_is_going_on_is_below_the_log_until_it_is_interrupted(
     assert ["✗ echo began; exec sleep 1000  killed", "  began", "■ interrupted by user", "ended with 1"] == [
         lines[-6][:37], *lines[-5:-3], lines[-1]
     ]  # fmt: skip
-    assert re.fullmatch(r"0 tokens in \d+(\.\d)? s", lines[-2])
+    assert re.fullmatch(r"90 tokens in \d+(\.\d)? s", lines[-2])
     assert ("1", "1") == tmux.state()
 
 

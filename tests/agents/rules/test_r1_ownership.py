@@ -366,6 +366,7 @@ async def test_a_stuck_tool_goes_with_its_agent(tmp_path: Path, autojump_clock: 
         await company.root.interrupt()
 
         assert TaskInterrupted("user") == await outcome(task)
+        await trio.testing.wait_all_tasks_blocked()
         [aborted] = company.events(child, TurnAborted)
         assert isinstance(aborted, TurnAborted)
         assert ("r0c0",) == aborted.still_running
