@@ -78,7 +78,11 @@ class Post:
         if run is not None and not run.stopping:
             given = run.turn.final_answer_given
             if decide_mail(running=True, final_answer_given=given) == "this_turn":
-                run.post(MailArrived((self.entry(desk, mail),)))
+                # With what came too late before, and not any more: a tool call has opened
+                # the turn again, and letters of one sender are read in order.
+                late = [m for m in desk.box.values() if m.id not in run.mailed]
+                run.mailed.update([m.id for m in late])
+                run.post(MailArrived(tuple([self.entry(desk, m) for m in late])))
         elif _triggers(mail):
             self.wake(desk)
         desk.arrivals.set(desk.arrivals.get() + 1)

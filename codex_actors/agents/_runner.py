@@ -71,6 +71,8 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
+        self.mailed = {entry.mail for entry in turn.pending if entry.mail is not None}
+        """Ids of the mail that it was given."""
         self.interrupted_by: str | None = None
         """Who has asked for its end."""
         self.finished = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from codex_actors.actors import ActorTerminated, Restart
 from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
 from codex_actors.protocol import Capacity, Completed, TaskCompleted, TaskFailed, TaskInterrupted
-from tests.agents.support import open_tree, settings, toolbox
+from tests.agents.support import open_tree, remember, settings, toolbox
 from tests.agents.tree_driver import PromptThreads
 
 SLOW = [{"call": "slow"}]
@@ -264,6 +265,32 @@ async def test_crash_while_the_owner_crashes(
 
         assert (child,) == root.children
         assert {} == clock.cursed
+
+
+async def test_letters_around_a_final_answer(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """A letter that came too late for the turn is read before those after it.
+
+    A tool call opens the turn again that had its final answer.
+    """
+    model = remember(
+        [{"sleep": 2}, {"say": "done"}],
+        [{"sleep": 2}, {"call": "hi"}],
+        [{"sleep": 2}, {"say": "done"}],
+    )
+    async with open_tree(tmp_path, model) as tree:
+        root = await tree.spawn()
+        task = await root.assign("work")
+        for number in range(3):
+            await trio.sleep(1)
+            await root.send(f"letter {number}")
+            await trio.sleep(1)
+        await task.wait()
+        await (await root.assign("read")).wait()
+        text = "".join(getattr(item, "text", "") for item in model.items(-1))
+
+        assert [f"letter {n}" for n in range(3)] == re.findall(r"letter \d", text)
 
 
 def test_crash_of_a_resumed_agent(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ def prove(
         derandomize=not soak,
         database=None,
         deadline=None,
+        report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
     @given(what)

@@ -26,6 +26,8 @@ Kind: TypeAlias = Literal[
     "interrupt", "close", "take_up", "reopen", "kill",
 ]  # fmt: skip
 
+TOO_LATE: Final = "the agent has ended"
+"""How tasks fail that are given to one that ends."""
 PATIENCE: Final = 3
 """Restarts that an agent gets in a row (`RestartLimit`)."""
 
@@ -74,6 +76,8 @@ class Person:
     lifting: int = 0
     """Calls under way that let it go on."""
     crashes: int = 0
+    in_a_row: int = 0
+    """Crashes since all was quiet last: a series ends when an agent lives for long enough."""
 
     @property
     def line(self) -> Iterator[Person]:
@@ -89,7 +93,7 @@ class Person:
 
     @property
     def beyond_help(self) -> bool:
-        return self.crashes > (0 if self.temporary else PATIENCE)
+        return self.in_a_row > (0 if self.temporary else PATIENCE)
 
     @property
     def erasable(self) -> bool:
@@ -142,7 +146,7 @@ class Job:
                     down
                     or any(failure in message for failure in self.failures)
                     or (crashed and self.downs and (self.downs > 1 or self.person.ending))
-                    or ("agent has ended" in message and self.person.ending)
+                    or (message == TOO_LATE and self.person.ending)
                 )
             case _:
                 return False
@@ -227,16 +231,24 @@ class Belief:
             self._end_jobs(person, "shutdown")
 
     def closed(self, top: Person) -> None:
-        """A close has returned, or an agent is found to have ended for good."""
+        """A close has returned, or an agent is found to have ended for good.
+
+        Who is closed while the root is may be there again when that is resumed: nobody says
+        which of the two closed it.
+        """
+        root = self.people[0]
         for person in self.below(top):
-            person.life = "away" if top.owner is None else "gone"
+            person.life = "gone" if root.life == "alive" and top is not root else "away"
 
     def crash(self, top: Person) -> None:
         """An agent crashes."""
         top.crashes += 1
+        top.in_a_row += 1
         for person in self.below(top):
             for job in self.open_jobs(person):
                 job.downs += 1
+                if not job.given:
+                    job.failures.append(TOO_LATE)
 
     def begin_lifting(self, top: Person) -> dict[Person, int]:
         """Input for an agent is on its way, which lets it and those below it go on."""
@@ -256,7 +268,7 @@ class Belief:
     def revive(self, *, restarts: bool) -> None:
         """A new process begins where the last one has ended, however that was."""
         for person in self.living():
-            person.crashes = person.lifting = 0
+            person.crashes = person.in_a_row = person.lifting = 0
             person.fence = "unsure"
         for job in self.jobs:
             job.downs = 0
@@ -270,6 +282,8 @@ class Belief:
     def _end_jobs(self, person: Person, by: str) -> None:
         for job in self.open_jobs(person):
             job.interrupts.append(by)
+            if not job.given:
+                job.failures.append(TOO_LATE)
 
 
 def choose(things: Sequence[T], number: int) -> T | None:

@@ -362,6 +362,7 @@ class Life:
                         ending = op if self.driver.home is not None else None
                     else:
                         self.busy.append(op)
+                        self.quiet = False
                         self.nursery.start_soon(self.perform, op)
                         await self.pause(op.pace)
                 if ending is None:
@@ -457,7 +458,7 @@ class Life:
 
     async def die(self, op: Op) -> None:
         """Be killed after some steps, or half-way through what is written next."""
-        self.quiet = not self.busy and not op.cut
+        self.quiet = self.quiet and not op.cut
         at = self.driver.threads.steps + op.cut
         self.torn = op.b if op.a else None
         self.driver.threads.at = at + (100 if op.a else 0), partial(self.take_death, None)
@@ -585,6 +586,7 @@ class Life:
         await wait_all_tasks_blocked()
         self.check_counts()
         await self.check_quiet()
+        self.quiet = True
 
     # --- operations ---
 
@@ -818,6 +820,8 @@ class Life:
         """What holds when all that could happen has happened."""
         assert self.busy == [], "calls that do not return"
         self.find_the_dead()
+        for person in self.belief.people:
+            person.in_a_row = 0
         desks = self.tree._commons.desks
         living = self.belief.living()
 
