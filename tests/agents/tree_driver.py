@@ -760,14 +760,17 @@ class Life:
         if task is None:
             return
         job = next(job for job in self.belief.jobs if job.id == task.id)
-        job.left = False
-        if op.flag:
-            lifting = self.belief.begin_lifting(job.person)
-            await task.restart()
-            self.belief.end_lifting(lifting, lifted=False)
-        else:
+        if not op.flag:
             job.interrupts.append("restart")
             await task.drop()
+            return
+        lifting = self.belief.begin_lifting(job.person)
+        try:
+            await task.restart()
+        finally:
+            # Still left, if whoever asked was cancelled before it was queued.
+            job.left = task in self.tree.unfinished
+            self.belief.end_lifting(lifting, lifted=False)
 
     # --- checks ---
 
