@@ -69,7 +69,7 @@ async def open_agents(
         books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
         commons = make_commons(settings, services, recorder, books, exits)
         commons.team_tools = collab_tools(commons)
-        office = await stack.enter_async_context(open_office())
+        office = await stack.enter_async_context(_open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
         office.start_soon(bring_news, commons, to_bring, name="news of tasks")
         stack.callback(_say_gone, commons)
@@ -87,7 +87,7 @@ def _say_gone(commons: Commons) -> None:
 
 
 @asynccontextmanager
-async def open_office() -> AsyncGenerator[trio.Nursery, None]:
+async def _open_office() -> AsyncGenerator[trio.Nursery, None]:
     """Open a place for what the tree does by itself, until the block is left.
 
     An exception of the block comes out bare.
