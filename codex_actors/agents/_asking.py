@@ -50,6 +50,7 @@ async def ask(
 
     Cancellation: it may have been decided.
     """
+    await trio.lowlevel.checkpoint_if_cancelled()  # who is gone hands nothing over any more
     ref = await wait_up(commons, desk)
     submission = Submission(task_id or commons.services.new_id(), op)
 
@@ -66,12 +67,13 @@ async def ask(
 async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
     """Return an agent's address, after waiting for an owner that is to bring it up again.
 
+    Not a checkpoint while the agent is up: whoever asks for its address goes on to write to it.
+
     Raises:
         ActorTerminated: if it has ended, or is to end.
 
     Cancellation: ends the waiting.
     """
-    await trio.lowlevel.checkpoint()
     while desk.parent is not None and _is_down(commons, desk):
         low, owner = _top_of_those_down(commons, desk, desk.parent)
         before, above = low.ref, _address(owner)
@@ -80,7 +82,11 @@ async def wait_up(commons: Commons, desk: Desk) -> ActorRef[Envelope]:
         status = await above.status.wait_value(_is_settled)
         if status == "running" and low.ref == before:
             raise ActorTerminated(low.path.text)
-    return _address(desk)  # looked at in the same step as whether it is down
+    try:
+        return _address(desk)  # looked at in the same step as whether it is down
+    except ActorTerminated:
+        await trio.lowlevel.checkpoint()
+        raise
 
 
 def _top_of_those_down(commons: Commons, desk: Desk, owner: Desk) -> tuple[Desk, Desk]:

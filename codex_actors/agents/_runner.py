@@ -81,6 +81,8 @@ class TurnRun:
         """The seconds that the turn had, if they ended it."""
         self._asked = False
         """Whether a sampling was started just now."""
+        self._unsent = False
+        """Whether the one that was started last has not had its turn in Trio's loop yet."""
         self._stopped = False
         """Whether the workers were cancelled, and their end is not reported yet."""
 
@@ -177,8 +179,11 @@ class TurnRun:
                 return
             if self._asked:
                 # The request goes out first; what is written while it is on its way costs less.
+                # Two rounds, since who comes first in the next one is left to chance.
                 self._asked = False
                 await trio.lowlevel.checkpoint()
+                if self._unsent:
+                    await trio.lowlevel.checkpoint()
             await self._thread.settle()
             self._start_later()
             if self._stopped:
@@ -252,7 +257,7 @@ class TurnRun:
         if limit is None:
             sample = partial(self._sample, number)
             self._sampling = workers.start(sample, f"sampling {number}")
-            self._asked = True
+            self._asked = self._unsent = True
         else:
             self.post(core.Interrupted("budget", limit))
 
@@ -275,6 +280,7 @@ class TurnRun:
         self.post(interrupted or core.Interrupted("budget", limit or "seconds"))
 
     async def _sample(self, number: int) -> None:
+        self._unsent = False
         setup, thread = self._setup, self._thread
         sampler = Sampler(
             sampling=number,

@@ -11,18 +11,19 @@ Invariants, held by tests/rollout/test_clerk.py:
 
 * of each batch, every writer's job is done before that of the next writer, and all of it before
   anybody who waits for it goes on; one that crashes keeps no other from being done;
-* a batch that has begun ends, whoever is cancelled, unless the clerk was told to `hurry`.
+* a batch that has begun ends, whoever is cancelled, unless the clerk was told to `hurry`;
+* what a job leaves for later is done before the next batch, and nobody waits for it but that.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Final, Protocol, TypeVar, final
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, final
 
 import attrs
 import outcome
@@ -34,13 +35,19 @@ CLOSING_SECONDS: Final = 5.0
 """How long leaving a recorder, a journal or a clerk waits for the disk."""
 
 T = TypeVar("T")
+Rest: TypeAlias = Callable[[], object]
+"""Something that raises nothing."""
 
 
 class Job(Protocol):
     """What one writer has to write now."""
 
-    def work(self) -> None:
-        """Write it. In the clerk's thread, so it may block."""
+    def work(self) -> Rest | None:
+        """Write it. In the clerk's thread, so it may block.
+
+        Returns:
+            What is left to do that nobody waits for: done in the thread before its next batch.
+        """
 
     def done(self) -> None:
         """Note what came of it. Not in the thread, and before anybody who waits goes on."""
@@ -119,7 +126,7 @@ class Clerk:
             return
         works = [job.work for job in jobs]
         crash: BaseException | None = None
-        ends = await self._thread.run(lambda: list(map(outcome.capture, works)), self._hurried)
+        ends = await self._thread.run(works, self._hurried)
         for job, end in zip(jobs, ends, strict=True):
             if isinstance(end, outcome.Error):
                 crash = crash or end.error
@@ -151,12 +158,23 @@ class _Errand:
     _work: Callable[[], Any]
     result: outcome.Outcome[Any] = attrs.field(init=False)
 
-    def work(self) -> None:
+    def work(self) -> Rest | None:
         """See `Job.work`."""
         self.result = outcome.capture(self._work)
+        return None
 
     def done(self) -> None:
         """See `Job.done`."""
+
+
+@final
+@attrs.define(eq=False)
+class _Load:
+    """What the thread is given at once."""
+
+    works: Sequence[Callable[[], Rest | None]]
+    ends: Sequence[outcome.Outcome[Rest | None]] = ()
+    """How each ended; nothing: they have not."""
 
 
 @final
@@ -168,34 +186,40 @@ class _ClerksThread:
     """
 
     def __init__(self) -> None:
-        self._works: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._loads: SimpleQueue[_Load | None] = SimpleQueue()
         self._bell: int | None = None
         self._hangs = False
 
-    async def run(self, work: Callable[[], T], abandon: bool) -> T:  # noqa: FBT001
-        """Run ``work``, which raises nothing.
+    async def run(
+        self,
+        works: Sequence[Callable[[], Rest | None]],
+        abandon: bool,  # noqa: FBT001
+    ) -> Sequence[outcome.Outcome[Rest | None]]:
+        """Run functions one after another, and return how each ended.
+
+        What they return is run after this has returned.
 
         Args:
-            work: What to do.
+            works: What to do.
             abandon: Whether a caller that is cancelled leaves it alone, instead of waiting.
         """
         if self._bell is None:
             self._bell, rope = os.pipe()
             # A daemon, since a disk that hangs must not keep the process from ending.
             Thread(target=self._live, args=(rope,), name="clerk", daemon=True).start()
-        results: list[T] = []
-        self._works.put(lambda: results.append(work()))
+        load = _Load(works)
+        self._loads.put(load)
         with trio.CancelScope(shield=not abandon):
             self._hangs = True
-            while not results:  # it may ring first for what was abandoned
+            while not load.ends:  # it may ring first for what was abandoned
                 await trio.lowlevel.wait_readable(self._bell)
                 os.read(self._bell, 1)
             self._hangs = False
-        return results[0]
+        return load.ends
 
     async def aclose(self) -> None:
         """Let the thread end after what it was given, and wait for that unless it hangs."""
-        self._works.put(None)
+        self._loads.put(None)
         bell, self._bell = self._bell, None
         if bell is None:
             await trio.lowlevel.checkpoint()
@@ -209,9 +233,12 @@ class _ClerksThread:
             os.close(bell)
 
     def _live(self, rope: int) -> None:
-        while (work := self._works.get()) is not None:
-            work()
+        while (load := self._loads.get()) is not None:
+            ends = load.ends = [outcome.capture(work) for work in load.works]
             # Nobody listens any more when it took too long.
             with contextlib.suppress(BrokenPipeError):
                 os.write(rope, b"!")
+            for rest in [end.value for end in ends if isinstance(end, outcome.Value)]:
+                if rest is not None:
+                    rest()
         os.close(rope)

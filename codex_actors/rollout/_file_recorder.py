@@ -19,7 +19,7 @@ import trio
 
 from ..protocol import RolloutLine, RolloutPayload, SessionMeta, ThreadId
 from ..wire import decode_line, encode_line
-from ._clerk import Clerk
+from ._clerk import Clerk, Rest
 from ._errors import EmptyRollout, ThreadNotRecorded
 from ._files import Append, Appended, AppendFiles
 from ._paths import rollout_path, time_stamp
@@ -61,10 +61,23 @@ class _Waiting:
 
 @final
 @attrs.define(eq=False)
+class _Disk:
+    """The files, and whether the disk itself holds what they have. Only for the clerk's thread."""
+
+    files: AppendFiles
+    problem: OSError | None = None
+    """What it had against it when it was last asked to hold everything."""
+
+    def hold(self) -> None:
+        self.problem = self.files.sync()
+
+
+@final
+@attrs.define(eq=False, kw_only=True)
 class _Batch:
     """What is written in one go: a `Job` of the clerk."""
 
-    files: AppendFiles
+    disk: _Disk
     waiting: list[tuple[ThreadId, _Waiting]]
     syncs: int
     """How many times the disk was asked to hold everything, before this batch."""
@@ -74,16 +87,20 @@ class _Batch:
     appends: list[Append] = attrs.field(init=False)
     appended: list[Appended] = attrs.field(factory=list)
     problem: OSError | None = None
+    """What the disk had against what it was asked to hold before."""
 
     def __attrs_post_init__(self) -> None:
         self.appends = [waiting.job() for _, waiting in self.waiting]
 
-    def work(self) -> None:
+    def work(self) -> Rest | None:
         """See `Job.work`."""
-        self.appended = self.files.append(self.appends)
-        self.problem = self.files.sync() if self.sync else None
+        self.appended = self.disk.files.append(self.appends)
         if self.close:
-            self.files.close()
+            self.disk.hold()
+            self.disk.files.close()
+        self.problem = self.disk.problem
+        # Nobody waits for the disk itself: what the kernel has survives this process.
+        return self.disk.hold if self.sync and not self.close else None
 
     def done(self) -> None:
         """See `Job.done`."""
@@ -101,6 +118,7 @@ class FileRecorder:
         self._clerk = clerk
         self._now = now
         self._files = AppendFiles(max_open_files)
+        self._disk = _Disk(self._files)
         self._threads: dict[ThreadId, _Waiting] = {}
         # Threads with lines that wait. A dict is an ordered set: who came first is written first.
         self._dirty: dict[ThreadId, None] = {}
@@ -189,7 +207,14 @@ class FileRecorder:
         sync = self._syncs_asked > self._syncs_done
         if not (waiting or sync):
             return None
-        return _Batch(self._files, waiting, self._syncs_asked, sync, self._closed, self._settle)
+        return _Batch(
+            disk=self._disk,
+            waiting=waiting,
+            syncs=self._syncs_asked,
+            sync=sync,
+            close=self._closed,
+            settle=self._settle,
+        )
 
     def _settle(self, batch: _Batch) -> None:
         self._syncs_done = batch.syncs

@@ -8,6 +8,7 @@ from typing import final
 
 import attrs
 
+from ._clerk import Rest
 from ._entries import Entry
 from ._ledger import FileLedger
 
@@ -34,7 +35,7 @@ class Page:
     slips: list[Slip]
     note: Callable[[Slip], None]
 
-    def work(self) -> None:
+    def work(self) -> Rest | None:
         """See `Job.work`."""
         refused: OSError | None = None
         try:
@@ -43,6 +44,7 @@ class Page:
             refused = error
         for slip in self.slips:
             slip.refused = refused
+        return None
 
     def done(self) -> None:
         """See `Job.done`."""

@@ -62,7 +62,9 @@ class Recorder(Protocol):
         says so.
 
         Args:
-            sync: Whether to wait until the disk itself holds them.
+            sync: Whether the disk itself is to hold them right afterwards, which survives the
+                death of the machine. That is not waited for; what the disk had against it is
+                in the next report.
 
         Raises:
             trio.ClosedResourceError: if the recorder is closed.

@@ -38,9 +38,17 @@ def sync_all(descriptors: Mapping[str, int]) -> Mapping[str, OSError]:
         Thread(target=sync_some, name="sync", daemon=True)
         for _ in range(min(HANDS, len(descriptors)) - 1)
     ]
-    for helper in helpers:
-        helper.start()
+    started = [helper for helper in helpers if _start(helper)]
     sync_some()
-    for helper in helpers:
+    for helper in started:
         helper.join()
     return refused
+
+
+def _start(helper: Thread) -> bool:
+    """Whether there is room for one more thread; the work is done without it, too."""
+    try:
+        helper.start()
+    except RuntimeError:
+        return False
+    return True

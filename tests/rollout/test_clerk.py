@@ -35,6 +35,7 @@ from codex_actors.rollout import (
     read_journal,
     read_rollout,
 )
+from codex_actors.rollout._clerk import Rest
 
 LEAD = ThreadId("01a1fe6b-207a-7340-a6cf-abef11635601")
 STAMP = "2026-01-02T12:04:05.678Z"
@@ -97,6 +98,36 @@ async def test_a_batch_has_everybodys_jobs_in_their_order(schedule: int) -> None
         await clerk.commit()
 
     assert "a works, b works, a is done, b is done, |, b works, b is done" == ", ".join(log)
+
+
+async def test_nobody_waits_for_what_a_job_leaves_for_later_but_the_next_batch() -> None:
+    resting, log = threading.Event(), list[str]()
+
+    @attrs.frozen
+    class Lazy:
+        def work(self) -> Rest:
+            log.append("works")
+            return self.rest
+
+        def rest(self) -> None:
+            resting.wait(5)
+            log.append("rests")
+
+        def done(self) -> None:
+            log.append("is done")
+
+    jobs = [Lazy()]
+    async with open_clerk() as clerk:
+        clerk.employ(lambda: jobs.pop() if jobs else None)
+        await clerk.commit()
+        log.append("told")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(clerk.run, lambda: log.append("errand"))
+            await trio.testing.wait_all_tasks_blocked()
+            log.append("waits")
+            resting.set()
+
+    assert ["works", "is done", "told", "waits", "rests", "errand"] == log
 
 
 async def test_a_batch_that_has_begun_ends_whoever_is_cancelled() -> None:
