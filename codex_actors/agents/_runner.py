@@ -115,6 +115,9 @@ class TurnRun:
     def interrupt(self, by: str) -> None:
         """Have the turn end. Not a checkpoint."""
         self.interrupted_by = self.interrupted_by or by
+        # At once: when thousands of turns end together, many streams are closed by the time
+        # that their turns hear of it, and those turns need not wait for that.
+        self._sampling.cancel(reason="the turn was interrupted")
         self.post(core.Interrupted(by))
 
     async def run(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager, asynccontextmanager
+from contextvars import ContextVar, Token
 from typing import Final, final
 
 import attrs
@@ -78,17 +78,9 @@ class Slot:
     def __str__(self) -> str:
         return self._borrower
 
-    @contextmanager
-    def work(self) -> Generator[None, None, None]:
+    def work(self) -> AbstractContextManager[object]:
         """Count a worker of the turn in, for as long as the block runs."""
-        self._working += 1
-        token = _WORKER.set(_Worker(self))
-        try:
-            yield
-        finally:
-            _WORKER.reset(token)
-            self._working -= 1
-            self._settle()
+        return _Worker(self)
 
     @asynccontextmanager
     async def waiting(self) -> AsyncGenerator[None, None]:
@@ -108,6 +100,11 @@ class Slot:
             goes_on = worker.end_wait()
         if goes_on:
             await self.take()
+
+    def _count(self, workers: int) -> None:
+        """Count workers in, or out."""
+        self._working += workers
+        self._settle()
 
     def _note(self, waits: int) -> None:
         """Count a worker from those at work to those that wait, or back."""
@@ -142,6 +139,16 @@ class _Worker:
 
     slot: Slot
     waits: int = 0
+    _before: Token[_Worker | None] | None = None
+
+    def __enter__(self) -> None:
+        self.slot._count(1)
+        self._before = _WORKER.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        assert self._before is not None
+        _WORKER.reset(self._before)
+        self.slot._count(-1)
 
     def begin_wait(self) -> None:
         self.waits += 1

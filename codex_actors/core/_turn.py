@@ -49,6 +49,7 @@ from ..protocol import (
     TurnStarted,
 )
 from ._calls import Calls, Gate
+from ._changed import changed
 from ._delivery import is_final_answer, lets_mail_in
 from ._effects import (
     Announce,
@@ -97,7 +98,7 @@ class IllegalInput(InternalError):
     """The runner fed an input that makes no sense in this state: a bug."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Turn:
     """The state of one turn.
 
@@ -168,13 +169,13 @@ def step(turn: Turn, event: TurnInput) -> Step:
             return _received(turn, entry) if _is_current(turn, sampling) else (turn, ())
         case LimitsSeen(limits):
             merged = merge_limits(turn.limits, limits)
-            return turn if merged == turn.limits else attrs.evolve(turn, limits=merged), ()
+            return turn if merged == turn.limits else changed(turn, limits=merged), ()
         case SamplingDone():
             return _sampling_done(turn, event) if _is_current(turn, event.sampling) else (turn, ())
         case SamplingFailed():
             if not _is_current(turn, event.sampling):
                 return turn, ()
-            return _drain(attrs.evolve(turn, phase=Phase.DRAINING, failure=event))
+            return _drain(changed(turn, phase=Phase.DRAINING, failure=event))
         case RetryDue(sampling):
             due = turn.phase is Phase.WAITING and sampling == turn.sampling
             return _sample(turn) if due else (turn, ())
@@ -183,7 +184,7 @@ def step(turn: Turn, event: TurnInput) -> Step:
         case Steered(entries):
             return _steered(turn, entries)
         case MailArrived(entries):
-            return attrs.evolve(turn, pending=(*turn.pending, *entries), mail=True), ()
+            return changed(turn, pending=(*turn.pending, *entries), mail=True), ()
         case Interrupted():
             return _interrupted(turn, event)
         case WorkersGone():
@@ -202,9 +203,9 @@ def _received(turn: Turn, entry: Entry) -> Step:
         return _called(turn, entry, item)
     if isinstance(item, Message) and item.role == "assistant" and item.text.strip():
         final = turn.final_answer_given or is_final_answer(item)
-        turn = attrs.evolve(turn, last_agent_message=item.text, final_answer_given=final)
+        turn = changed(turn, last_agent_message=item.text, final_answer_given=final)
     if turn.mail and lets_mail_in(item):
-        turn, effects = _drain(attrs.evolve(turn, phase=Phase.DRAINING, follow_up=True))
+        turn, effects = _drain(changed(turn, phase=Phase.DRAINING, follow_up=True))
         return turn, (Record(entry), StopSampling(), *effects)
     return turn, (Record(entry),)
 
@@ -215,13 +216,13 @@ def _called(turn: Turn, entry: Entry, call: ToolCall) -> Step:
     if turn.calls.has(call.call_id):
         return turn, ()
     calls, started = turn.calls.add(call, turn.gates.get(call.tool, "exclusive")).start()
-    turn = attrs.evolve(turn, calls=calls, follow_up=True, final_answer_given=False)
+    turn = changed(turn, calls=calls, follow_up=True, final_answer_given=False)
     return turn, (Record(entry), *map(StartTool, started))
 
 
 def _sampling_done(turn: Turn, done: SamplingDone) -> Step:
     tokens = add_usage(turn.tokens, done.usage) if done.usage else turn.tokens
-    turn = attrs.evolve(
+    turn = changed(
         turn,
         phase=Phase.DRAINING,
         tokens=tokens,
@@ -238,16 +239,16 @@ def _finished(turn: Turn, finished: ToolFinished) -> Step:
         raise IllegalInput(f"{finished.output.call_id!r} was not running")
     if finished.crash is not None:
         error = ErrorOccurred(finished.crash, ErrorInfo(kind="internal_server_error"))
-        turn = attrs.evolve(turn, error=turn.error or error)
+        turn = changed(turn, error=turn.error or error)
     if turn.phase is Phase.STOPPING:
-        return attrs.evolve(turn, calls=calls), ()
+        return changed(turn, calls=calls), ()
     calls, started = calls.start()
-    turn, effects = _drain(attrs.evolve(turn, calls=calls))
+    turn, effects = _drain(changed(turn, calls=calls))
     return turn, (*map(StartTool, started), *effects)
 
 
 def _steered(turn: Turn, entries: tuple[Entry, ...]) -> Step:
-    return attrs.evolve(turn, pending=(*turn.pending, *entries), final_answer_given=False), ()
+    return changed(turn, pending=(*turn.pending, *entries), final_answer_given=False), ()
 
 
 def _drain(turn: Turn) -> Step:
@@ -257,7 +258,7 @@ def _drain(turn: Turn) -> Step:
     calls, outputs = turn.calls.drain()
     recorded = tuple(Record(Entry(output)) for output in outputs)
     if outputs:
-        turn = attrs.evolve(turn, calls=calls)
+        turn = changed(turn, calls=calls)
     if calls.open:
         return turn, recorded
     turn, effects = _drained(turn)
@@ -269,7 +270,7 @@ def _drained(turn: Turn) -> Step:
     if turn.error is not None:
         turn, effects = _fail(turn, turn.error)
     elif turn.failure is not None:
-        turn, effects = _retry(attrs.evolve(turn, failure=None), turn.failure)
+        turn, effects = _retry(changed(turn, failure=None), turn.failure)
     elif turn.follow_up or turn.pending:
         turn, effects = _sample(turn)
     else:
@@ -281,12 +282,12 @@ def _count(turn: Turn) -> Step:
     if turn.counted:
         return turn, ()
     counted = Announce(TokensCounted(turn.tokens, turn.limits))
-    return attrs.evolve(turn, counted=True), (counted, ShowDiff())
+    return changed(turn, counted=True), (counted, ShowDiff())
 
 
 def _sample(turn: Turn, *, retry: Retry | None = None) -> Step:
     recorded = tuple(map(Record, turn.pending))
-    turn = attrs.evolve(
+    turn = changed(
         turn,
         retry=retry or turn.retry,
         phase=Phase.SAMPLING,
@@ -311,20 +312,20 @@ def _retry(turn: Turn, failed: SamplingFailed) -> Step:
         ),
         failure.message,
     )
-    turn = attrs.evolve(turn, phase=Phase.WAITING, retry=retry)
+    turn = changed(turn, phase=Phase.WAITING, retry=retry)
     return turn, (Announce(broke), WaitRetry(turn.sampling, seconds))
 
 
 def _filled(turn: Turn, failure: Failure) -> Turn:
     if failure.info.kind != "context_window_exceeded":
         return turn
-    return attrs.evolve(turn, tokens=fill_window(turn.tokens), counted=False)
+    return changed(turn, tokens=fill_window(turn.tokens), counted=False)
 
 
 def _fail(turn: Turn, error: ErrorOccurred) -> Step:
     turn, counted = _count(turn)
     recorded = tuple(map(Record, turn.pending))
-    turn, completed = _complete(attrs.evolve(turn, pending=(), error=error), error)
+    turn, completed = _complete(changed(turn, pending=(), error=error), error)
     return turn, (*counted, *recorded, Announce(error), *completed)
 
 
@@ -332,7 +333,7 @@ def _complete(turn: Turn, error: ErrorOccurred | None) -> Step:
     completed = TurnCompleted(
         turn_id=turn.id, last_agent_message=None if error else turn.last_agent_message, error=error
     )
-    return attrs.evolve(turn, phase=Phase.DONE), (Flush(), Announce(completed))
+    return changed(turn, phase=Phase.DONE), (Flush(), Announce(completed))
 
 
 def _interrupted(turn: Turn, event: Interrupted) -> Step:
@@ -340,7 +341,7 @@ def _interrupted(turn: Turn, event: Interrupted) -> Step:
     if turn.phase is Phase.STOPPING:
         return turn, ()
     by = event.by if event.limit is None else None
-    turn = attrs.evolve(turn, phase=Phase.STOPPING, interrupted_by=by, over=event.limit)
+    turn = changed(turn, phase=Phase.STOPPING, interrupted_by=by, over=event.limit)
     return turn, (CancelWorkers(),)
 
 
@@ -358,7 +359,7 @@ def _workers_gone(turn: Turn, gone: WorkersGone) -> Step:
     )
     # What the cut-off turn used was used all the same.
     counted = () if turn.counted else (Announce(TokensCounted(turn.tokens, turn.limits)),)
-    turn = attrs.evolve(turn, phase=Phase.ABORTED, calls=Calls(), pending=(), counted=True)
+    turn = changed(turn, phase=Phase.ABORTED, calls=Calls(), pending=(), counted=True)
     return turn, (*map(Record, entries), *counted, Flush(), Announce(aborted))
 
 

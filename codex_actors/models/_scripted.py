@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import assert_never, final
 
+import attrs
 import trio
 
 from ..core._responses import ResponseReader
@@ -43,8 +44,7 @@ class ScriptedModel:
             case _:
                 self._script = script_of(*steps)  # type: ignore[arg-type]
 
-    @asynccontextmanager
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[ScriptedChannel, None]:
+    def stream(self, prompt: Prompt) -> AbstractAsyncContextManager[ScriptedChannel]:
         """Answer the prompt as the script says.
 
         Raises:
@@ -52,16 +52,30 @@ class ScriptedModel:
             InvalidScript: if the prompt carries a script that is none.
             ModelError: what the script says.
         """
+        return _Response(self._script, prompt)
+
+
+@final
+@attrs.define(eq=False)
+class _Response(AbstractAsyncContextManager["ScriptedChannel"]):
+    """One answer. By hand: thousands of agents have one each, and a generator costs more."""
+
+    _script: Script
+    _prompt: Prompt
+    _channel: ScriptedChannel | None = None
+
+    async def __aenter__(self) -> ScriptedChannel:
         await trio.lowlevel.checkpoint()
-        request = ScriptedRequest(input=prompt.input, subagent=_subagent(prompt))
+        request = ScriptedRequest(input=self._prompt.input, subagent=_subagent(self._prompt))
         actions = render(plan(self._script, request))
         if isinstance(actions, Refusing):
             raise _refused(actions)
-        channel = ScriptedChannel(actions)
-        try:
-            yield channel
-        finally:
-            channel.close()
+        self._channel = ScriptedChannel(actions)
+        return self._channel
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._channel is not None
+        self._channel.close()
 
 
 @final

@@ -229,7 +229,7 @@ def test_bug_in_memory(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for patch in BUGS[bug]:
         monkeypatch.setattr(*patch)
 
-    assert catch(run_in_memory, examples((*TALK, "close")), 300)
+    assert catch(run_in_memory, examples((*TALK, "close")), 1000)
 
 
 @pytest.mark.parametrize("bug", BUGS_ON_DISK)
@@ -237,7 +237,7 @@ def test_bug_on_disk(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for patch in BUGS_ON_DISK[bug]:
         monkeypatch.setattr(*patch)
 
-    assert catch(run_on_disk, examples((*TALK, "kill", "kill", "reopen")), 300)
+    assert catch(run_on_disk, examples((*TALK, "kill", "kill", "reopen")), 1000)
 
 
 # --- whether the doubles are what they say ---
