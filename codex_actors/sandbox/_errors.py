@@ -122,3 +122,15 @@ class SandboxRefused(ProcessError):
         )
         self.sandbox = sandbox
         self.policy = policy
+
+
+@final
+class PatternsUnsupported(ProcessError):
+    """A permission profile names places by a pattern, which nothing here can enforce."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(
+            f"the permission profile has the pattern {pattern!r}, which is not supported; name"
+            " the paths one by one"
+        )
+        self.pattern = pattern
