@@ -1,0 +1,69 @@
+"""Finding and ending what carries an attempt's token."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+GRACE: Final = 2.0
+"""Seconds that the kernel may take to take away what was killed, on a busy machine."""
+_LOOKS: Final = 3
+"""How often nothing must be seen: who forks all the time can be missed by one look."""
+
+
+def carriers(token: str) -> set[int]:
+    """Living processes with the token in their environment or their arguments."""
+    return {
+        int(path.name)
+        for path in Path("/proc").iterdir()
+        if path.name.isdecimal() and _carries(path, token.encode()) and not _is_dead(path)
+    }
+
+
+def are_left(token: str) -> bool:
+    """Whether some are still alive, a moment after they should have ended."""
+    until = time.monotonic() + GRACE
+    unseen = 0
+    while unseen < _LOOKS:
+        unseen = 0 if carriers(token) else unseen + 1
+        if time.monotonic() > until:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def end_all(token: str) -> None:
+    """Kill until none is left, however fast they fork."""
+    found = set[int]()
+    quiet, until = 0, time.monotonic() + 30
+    while quiet < _LOOKS and time.monotonic() < until:
+        found = carriers(token)
+        for action in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in found:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, action)
+        for pid in found:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        quiet = 0 if found else quiet + 1
+        time.sleep(0.01)
+    assert quiet == _LOOKS, f"cannot end {found}"
+
+
+def _carries(path: Path, token: bytes) -> bool:
+    return token in _bytes(path / "environ") or token in _bytes(path / "cmdline")
+
+
+def _is_dead(path: Path) -> bool:
+    return _bytes(path / "stat").rpartition(b")")[2].split()[:1] in ([b"Z"], [b"X"], [])
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
