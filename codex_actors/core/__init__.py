@@ -89,6 +89,9 @@ from ._patch_apply import PatchResult as PatchResult
 from ._patch_apply import apply_patch as apply_patch
 from ._patch_match import make_patch as make_patch
 from ._patch_match import update_text as update_text
+from ._patch_reach import PatchedPlace as PatchedPlace
+from ._patch_reach import PatchRefused as PatchRefused
+from ._patch_reach import refuse_beyond as refuse_beyond
 from ._patch_shell import ShellPatch as ShellPatch
 from ._patch_shell import find_shell_patch as find_shell_patch
 from ._patch_shell import heredoc_body as heredoc_body

@@ -48,9 +48,7 @@ class Listener:
     _socket: socket.socket
 
     @classmethod
-    def on(
-        cls, variable: str, family: int, kind: socket.SocketKind, address: object
-    ) -> Listener:
+    def on(cls, variable: str, family: int, kind: socket.SocketKind, address: object) -> Listener:
         sock = socket.socket(family, kind | socket.SOCK_NONBLOCK)
         sock.bind(address)  # type: ignore[arg-type] - of the kind that its family has
         if kind == socket.SOCK_STREAM:
@@ -86,14 +84,10 @@ def _unix(variable: str, kind: socket.SocketKind) -> Maker:
 
 
 def _abstract(variable: str, kind: socket.SocketKind) -> Maker:
-    return lambda scene: Listener.on(
-        variable, socket.AF_UNIX, kind, f"\0{variable}-{scene.token}"
-    )
+    return lambda scene: Listener.on(variable, socket.AF_UNIX, kind, f"\0{variable}-{scene.token}")
 
 
-def _internet(
-    variable: str, family: int, kind: socket.SocketKind, address: object
-) -> Maker:
+def _internet(variable: str, family: int, kind: socket.SocketKind, address: object) -> Maker:
     return lambda _scene: Listener.on(variable, family, kind, address)
 
 
@@ -354,4 +348,3 @@ def put_out(attempt: Attempt, scene: Scene) -> Iterator[tuple[Bait, ...]]:
             baits.append(Victim.make(scene, terminal))
             stack.callback(baits[-1].close)
         yield tuple(baits)
-

@@ -49,6 +49,7 @@ _LASTING: Final = 0.7
 _ENOUGH: Final = 1024 * 1024
 """Bytes of output that are kept."""
 
+
 @final
 @attrs.frozen(kw_only=True)
 class Verdict:

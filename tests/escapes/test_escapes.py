@@ -86,9 +86,7 @@ class Sieve:
         return spec
 
 
-@pytest.mark.parametrize(
-    "goal", sorted({attempt.goal for attempt in CORPUS} - {"left", "overrun"})
-)
+@pytest.mark.parametrize("goal", sorted({attempt.goal for attempt in CORPUS} - {"left", "overrun"}))
 def test_a_sandbox_with_holes_is_found_out(tmp_path: Path, goal: str) -> None:
     """What lives on is ended by its owner all the same, so those goals are not reached."""
     user = users()[0]
