@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from typing import ClassVar, Final, final
 
@@ -18,8 +19,6 @@ from ._spec import ProcessSpec
 # Words of the command line that become descriptors; no argument has a null byte.
 _FILTER: Final = "\0filter"
 _NOTHING: Final = "\0nothing {}"
-# Only code in the new process can take the terminal, which bubblewrap shows as this.
-_TAKE_TERMINAL: Final = ("/bin/sh", "-c", 'exec "$@" <>/dev/console >&0 2>&0', "sh")
 
 
 @final
@@ -45,13 +44,12 @@ class Bubblewrap:
                 raise SandboxRefused(sandbox=self.name, reason=f"{mount.path!r} is a link")
         filtering = filter_program(machine_of(self.name), network=reach.network)
         hidden = [mount for mount in plan.mounts if _is_hidden_file(mount)]
-        take_terminal = _TAKE_TERMINAL if spec.tty and not spec.in_session else ()
         return attrs.evolve(
             spec,
             argv=(
                 *(self.program, *_namespaces(spec, reach), *_disk(reach, plan)),
                 *("--seccomp", _FILTER, "--chdir", spec.cwd, "--"),
-                *(*take_terminal, *spec.argv),
+                *(*_take_terminal(spec), *spec.argv),
             ),
             handed={
                 _FILTER: filtering,
@@ -95,6 +93,12 @@ def _arguments(mount: Mount) -> tuple[str, ...]:
             return ("--ro-bind-try", path, path)
         case "hide":
             return ("--perms", "000", "--tmpfs", path, "--remount-ro", path)
+
+
+def _take_terminal(spec: ProcessSpec) -> tuple[str, ...]:
+    """What leads a session with the terminal; without, Ctrl-C reaches nobody in the sandbox."""
+    leader = shutil.which("setsid") if spec.tty and not spec.in_session else None
+    return () if leader is None else (leader, "-c")
 
 
 def _is_hidden_file(mount: Mount) -> bool:

@@ -82,9 +82,9 @@ def _run_in_namespaces(job: dict[str, Any]) -> None:
 def _run_under_landlock(job: dict[str, Any]) -> None:
     _die_with_parent()
     _give_up_rights()
+    _take_terminal(job)
     if job["writable"] is not None:
         _restrict(job["writable"])
-    _take_terminal(job)
     _become(job)
 
 

@@ -94,9 +94,11 @@ async def kill_all(
 def interrupt_sessions_below(ancestor: int) -> None:
     """Send SIGINT to what a process has started in other sessions, and not to itself.
 
-    What confines a command would not survive it, and the command neither.
+    What confines a command would not survive it, and the command neither. Where the process has
+    become the command, it gets the signal with its group.
     """
-    for session in {row.session for row in read_descendants(ancestor).values()} - {ancestor}:
+    sessions = {row.session for row in read_descendants(ancestor).values()} - {ancestor}
+    for session in sessions or {ancestor}:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(session, signal.SIGINT)
 

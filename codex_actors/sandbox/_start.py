@@ -49,11 +49,17 @@ async def start(spec: ProcessSpec, env: Mapping[str, str]) -> Started:
 
     Cancellation: only before the process exists.
     """
+    with refusals_of(spec), handing_over(spec) as (argv, descriptors):
+        return await (_start_in_terminal if spec.tty else _start_with_pipe)(
+            attrs.evolve(spec, argv=argv), env, descriptors
+        )
+
+
+@contextmanager
+def refusals_of(spec: ProcessSpec) -> Generator[None, None, None]:
+    """Say what the system refuses as a `CouldNotStart`."""
     try:
-        with handing_over(spec) as (argv, descriptors):
-            return await (_start_in_terminal if spec.tty else _start_with_pipe)(
-                attrs.evolve(spec, argv=argv), env, descriptors
-            )
+        yield
     except OSError as exc:
         fault = _fault_of(spec, exc)
         raise _could_not_start(spec, fault, exc.strerror or str(exc)) from exc
