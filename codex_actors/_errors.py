@@ -86,7 +86,6 @@ what to do about it, is in docs/reference/errors.md.
     │   └── SandboxRefused            sandbox._errors
     ├── DuplicateTool                 tools._tool
     ├── FileTrouble                   tools._patch_files
-    ├── NoPolicy                      tools._sessions
     ├── NotAnOutput                   tools._tool
     ├── TooManyCommands               tools._sessions
     ├── Indescribable                 wire._arguments
