@@ -67,6 +67,11 @@ class Attempt:
         kept = (".git", ".codex", ".agents", "$EXTRA")
         return self.breaks.startswith("workspace-write") and not any(map(self.uses, kept))
 
+    @property
+    def looks(self) -> int:
+        """How often one has to look for what it left: once where it means to leave nothing."""
+        return 3 if self.goal in ("left", "overrun") or self.linger else 1
+
     def program(self) -> str:
         """The script, with what every script of its language can use."""
         return f"{_PRELUDES[self.language]}\n{self.script}"

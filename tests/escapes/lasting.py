@@ -134,7 +134,7 @@ LASTING: Final = (
         goal="left",
         language="python",
         script="""
-        for _ in range(6):
+        for _ in range(5):
             os.fork()
         os.setsid() if os.getpid() != os.getpgid(0) else None
         time.sleep(300)
@@ -148,18 +148,15 @@ LASTING: Final = (
         goal="overrun",
         language="python",
         script="""
-        def keep(depth):
-            while True:
+        def keep():
+            for _ in range(20):
                 if os.fork() == 0:
                     os.setsid()
-                    if depth:
-                        keep(depth - 1)
                     time.sleep(300)
-                    os._exit(0)
                 os.wait()
         for _ in range(5):
             if os.fork() == 0:
-                keep(3)
+                keep()
         time.sleep(300)
         """,
         limit=15.0,

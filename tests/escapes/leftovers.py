@@ -11,8 +11,8 @@ from typing import Final
 
 GRACE: Final = 2.0
 """Seconds that the kernel may take to take away what was killed, on a busy machine."""
-_LOOKS: Final = 3
-"""How often nothing must be seen: who forks all the time can be missed by one look."""
+_LONGEST: Final = 60.0
+"""Seconds after which killing is given up."""
 
 
 def carriers(token: str) -> set[int]:
@@ -24,24 +24,30 @@ def carriers(token: str) -> set[int]:
     }
 
 
-def are_left(token: str) -> bool:
-    """Whether some are still alive, a moment after they should have ended."""
+def are_left(token: str, *, looks: int) -> bool:
+    """Whether some are still alive, a moment after they should have ended.
+
+    Args:
+        token: What they carry.
+        looks: How often nothing must be seen: one look can miss who forks all the time.
+    """
     until = time.monotonic() + GRACE
     unseen = 0
-    while unseen < _LOOKS:
+    while unseen < looks:
         unseen = 0 if carriers(token) else unseen + 1
-        if time.monotonic() > until:
+        if not unseen and time.monotonic() > until:
             return True
-        time.sleep(0.02)
+        time.sleep(0.02 if looks > 1 or not unseen else 0)
     return False
 
 
-def end_all(token: str) -> None:
+def end_all(token: str, *, looks: int) -> None:
     """Kill until none is left, however fast they fork."""
-    found = set[int]()
-    quiet, until = 0, time.monotonic() + 30
-    while quiet < _LOOKS and time.monotonic() < until:
+    until = time.monotonic() + _LONGEST
+    unseen = 0
+    while unseen < looks:
         found = carriers(token)
+        assert time.monotonic() < until or not found, f"cannot end {found}"
         for action in (signal.SIGSTOP, signal.SIGKILL):
             for pid in found:
                 with suppress(ProcessLookupError):
@@ -49,9 +55,7 @@ def end_all(token: str) -> None:
         for pid in found:
             with suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
-        quiet = 0 if found else quiet + 1
-        time.sleep(0.01)
-    assert quiet == _LOOKS, f"cannot end {found}"
+        unseen = 0 if found else unseen + 1
 
 
 def _carries(path: Path, token: bytes) -> bool:

@@ -160,7 +160,7 @@ async def make_attempt(
         return Verdict(signs=frozenset(), started=False, refused=str(error))
     finally:
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(end_all, token)
+            await trio.to_thread.run_sync(partial(end_all, token, looks=attempt.looks))
             await trio.to_thread.run_sync(scene.remove)
 
 
@@ -174,8 +174,8 @@ def _spec(attempt: Attempt, scene: Scene, baits: Sequence[Bait]) -> ProcessSpec:
 
 def _launched(spec: ProcessSpec, attempt: Attempt, scene: Scene) -> ProcessSpec:
     """What is started from outside the sandbox, with what is inherited from there."""
-    words = with_key(spec.argv, scene) if attempt.uses("READ_KEY") else spec.argv
-    return attrs.evolve(spec, argv=as_user(words, scene.user))
+    words = as_user(spec.argv, scene.user)
+    return attrs.evolve(spec, argv=with_key(words, scene) if attempt.uses("READ_KEY") else words)
 
 
 def _judge(
@@ -188,7 +188,7 @@ def _judge(
 ) -> Verdict:
     text = output.data.decode(errors="replace")
     found = {
-        "left": are_left(scene.token),
+        "left": are_left(scene.token, looks=attempt.looks),
         "overrun": overran,
         "read": scene.secret in text,
         "claimed": f"ESCAPED-{scene.token}" in text,
