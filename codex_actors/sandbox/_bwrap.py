@@ -76,6 +76,8 @@ def _disk(reach: Reach, plan: Plan) -> Iterator[str]:
     else:
         yield from ("--bind" if root == "write" else "--ro-bind", "/", "/")
     yield from ("--dev", "/dev", "--proc", "/proc")
+    # Root is the owner of the kernel's values there, also without any capability.
+    yield from ("--ro-bind", "/proc/sys", "/proc/sys")
     for mount in plan.mounts:
         yield from _arguments(mount)
     if root == "deny":
