@@ -41,7 +41,7 @@ class Landlock:
             "namespaces": False,
             "writable": None if everywhere else list(reach.writable),
             "filter": filter_program(
-                machine_of(self.name), network=reach.network, metadata=everywhere
+                machine_of(self.name), network=reach.network, metadata=everywhere, shared=False
             ),
             "own_session": False,
         }

@@ -48,13 +48,16 @@ _SOCKET_TYPE: Final = 0xF
 _Line = tuple[int, int, int, int]
 
 
-def filter_program(machine: str, *, network: bool, metadata: bool = True) -> bytes:
+def filter_program(
+    machine: str, *, network: bool, metadata: bool = True, shared: bool = True
+) -> bytes:
     """Return the filter as an array of ``struct sock_filter``.
 
     Args:
         machine: One of `MACHINES`, as ``uname -m`` prints it.
         network: Whether sockets may be connected.
         metadata: Whether files' modes, owners, times and attributes may be changed.
+        shared: Whether there are queues and memory of System V, shared with nobody outside.
     """
     column = MACHINES.index(machine)
     lines = [*_only(machine), *_namespaces(column), *_terminal(column, metadata=metadata)]
@@ -67,6 +70,8 @@ def filter_program(machine: str, *, network: bool, metadata: bool = True) -> byt
         lines += _sockets(column)
     if not metadata:
         forbidden += _syscalls.METADATA
+    if not shared:
+        forbidden += _syscalls.SHARED
     for name in forbidden:
         number = NUMBERS[name][column]
         if number is not None:

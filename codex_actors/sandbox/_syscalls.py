@@ -60,6 +60,10 @@ NUMBERS: Final[Mapping[str, tuple[int | None, int | None]]] = {
     "mount": (165, 40),
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
+    "msgctl": (71, 187),
+    "msgget": (68, 186),
+    "msgrcv": (70, 188),
+    "msgsnd": (69, 189),
     "open_by_handle_at": (304, 265),
     "open_tree": (428, 428),
     "open_tree_attr": (467, 467),
@@ -76,6 +80,10 @@ NUMBERS: Final[Mapping[str, tuple[int | None, int | None]]] = {
     "removexattr": (197, 14),
     "removexattrat": (466, 466),
     "request_key": (249, 218),
+    "semctl": (66, 191),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
     "sendmmsg": (307, 269),
     "sendto": (44, 206),
     "setdomainname": (171, 162),
@@ -84,6 +92,9 @@ NUMBERS: Final[Mapping[str, tuple[int | None, int | None]]] = {
     "settimeofday": (164, 170),
     "setxattr": (188, 5),
     "setxattrat": (463, 463),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "shmget": (29, 194),
     "socket": (41, 198),
     "socketpair": (53, 199),
     "swapoff": (168, 225),
@@ -116,6 +127,11 @@ MACHINE: Final = (
 """They change or watch the whole machine, or have been a way into the kernel."""
 NETWORK: Final = ("accept", "accept4", "bind", "connect", "listen", "recvmmsg", "sendmmsg")
 """Without the network; sockets that are made in pairs do not need them."""
+SHARED: Final = (
+    *("msgctl", "msgget", "msgrcv", "msgsnd", "semctl", "semget", "semop", "semtimedop"),
+    *("shmat", "shmctl", "shmget"),
+)
+"""Queues, semaphores and memory of System V, which have no paths; Landlock does not know them."""
 METADATA: Final = (
     *("chmod", "chown", "fchmod", "fchmodat", "fchmodat2", "fchown", "fchownat"),
     *("file_setattr", "fremovexattr", "fsetxattr", "futimesat", "lchown", "lremovexattr"),
