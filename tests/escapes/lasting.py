@@ -119,7 +119,7 @@ LASTING: Final = (
         goal="left",
         language="python",
         script="""
-        for number in range(60):
+        for number in range(300):
             if os.fork():
                 time.sleep(0 if number else 0.2)
                 os._exit(0)
