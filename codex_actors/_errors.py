@@ -78,7 +78,9 @@ what to do about it, is in docs/reference/errors.md.
     ├── ProcessError                  sandbox._errors
     │   ├── CannotTakeNotes           sandbox._errors
     │   ├── CouldNotStart             sandbox._errors
+    │   ├── NoSandboxWorks            sandbox._errors
     │   ├── NoTerminal                sandbox._errors
+    │   ├── PatternsUnsupported       sandbox._errors
     │   ├── ProcessEnded              sandbox._errors
     │   ├── ProcessSurvived           sandbox._errors
     │   ├── ProcessesClosed           sandbox._errors

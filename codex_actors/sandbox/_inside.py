@@ -8,11 +8,16 @@ works with the kernel directly. Kernel structures and constants are from <linux/
 
 from __future__ import annotations
 
+# `signal` and `typing` would take longer to import than all that is done here; stubs do not know
+# what `signal` is made of.
+import _signal as signal  # type: ignore[import-not-found]
 import ctypes
 import os
-import signal
 import struct
-from typing import Any, Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 # A shell's word for a program that could not be run.
 _NOT_RUN: Final = 126

@@ -110,7 +110,7 @@ def _protected(root: str, *, is_workspace: bool) -> Iterator[str]:
             yield os.path.realpath(path)
             if name == ".git" and os.path.isfile(path):
                 yield from _git_directories(path)
-        elif is_workspace and name == ".codex":
+        elif is_workspace:
             # Or else a process could make one, and configure whoever works here next.
             yield path
 

@@ -22,6 +22,7 @@ from codex_actors.protocol import (
 )
 from codex_actors.sandbox import PatternsUnsupported, resolve_reach
 
+PROTECTED = (".agents", ".codex", ".git")
 NARROW = WorkspaceWrite(exclude_slash_tmp=True, exclude_tmpdir_env_var=True)
 
 
@@ -54,7 +55,7 @@ def test_the_working_directory_is_written_but_not_what_configures_it(work: Path)
     reach = resolve(NARROW, work)
 
     assert (str(work),) == reach.writable
-    assert (str(work / ".codex"), str(work / ".git")) == reach.protected
+    assert tuple(str(work / name) for name in PROTECTED) == reach.protected
 
 
 def test_temporary_places_can_be_left_out(work: Path) -> None:
@@ -107,7 +108,7 @@ def test_a_worktree_keeps_the_folder_its_pointer_names(work: Path) -> None:
 def test_a_pointer_that_names_nothing_protects_itself(work: Path, text: str) -> None:
     (work / ".git").write_text(text)
 
-    assert {str(work / ".git"), str(work / ".codex")} == set(resolve(NARROW, work).protected)
+    assert {str(work / name) for name in PROTECTED} == set(resolve(NARROW, work).protected)
 
 
 def test_a_protected_link_protects_what_it_leads_to(work: Path) -> None:
