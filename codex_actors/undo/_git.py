@@ -28,10 +28,13 @@ _SETTINGS: Final = (
     "core.splitIndex=false",
     "core.attributesFile=/dev/null",
     "core.logAllRefUpdates=false",
+    "core.sharedRepository=0600",  # what files were is nobody else's to read
     "gc.auto=0",
     "submodule.recurse=false",
     "index.sparse=false",
 )
+PROGRAM: Final = ("git", *(word for setting in _SETTINGS for word in ("-c", setting)))
+"""Git, and how it is to behave."""
 
 
 @final
@@ -54,10 +57,8 @@ class Git:
         Raises:
             GitFailed: if it fails, is missing, or takes too long.
         """
-        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         command = [
-            "git",
-            *settings,
+            *PROGRAM,
             f"--git-dir={self.folder}",
             f"--work-tree={self.work_tree}",
             *words,
@@ -86,8 +87,17 @@ def call(
     environment: Mapping[str, str],
     data: bytes = b"",
     check: bool = True,
+    umask: int = -1,
 ) -> bytes:
     """Run git; return what it prints.
+
+    Args:
+        command: The words.
+        cwd: Where.
+        environment: All of it.
+        data: What it reads.
+        check: Whether failing is an error.
+        umask: For files that it makes; the user's by default.
 
     Raises:
         GitFailed: if it fails, is missing, or takes too long.
@@ -101,6 +111,7 @@ def call(
             capture_output=True,
             check=False,
             timeout=SECONDS,
+            umask=umask,
         )
     except FileNotFoundError as error:
         raise GitFailed("git is not installed, and what turns change is kept with it") from error

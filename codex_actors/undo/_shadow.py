@@ -23,7 +23,8 @@ from typing import Final, final
 import attrs
 
 from ._errors import GitFailed, TooMuchToKeep
-from ._git import Git, call, plain_environment
+from ._folders import make_private_folder
+from ._git import PROGRAM, Git, call, plain_environment
 from ._places import Place, ignored_by_user
 
 LARGEST: Final = 10 * 1024 * 1024
@@ -182,18 +183,23 @@ def open_shadow(home: str, place: Place) -> Shadow:
 
 
 def _make(folder: str, place: Place) -> None:
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise GitFailed(f"{folder!r} cannot be made: {error.strerror}") from error
-    words = ["git", "init", "-q", "--bare", "--template=", f"--object-format={place.form}", folder]
-    call(words, cwd=folder, environment=plain_environment())
+    make_private_folder(folder)
+    words = [
+        *PROGRAM,
+        "init",
+        "-q",
+        "--bare",
+        "--template=",
+        f"--object-format={place.form}",
+        folder,
+    ]
+    call(words, cwd=folder, environment=plain_environment(), umask=0o077)
 
 
 def _describe(folder: str, place: Place) -> None:
     """Say what to leave alone, and where contents are that need not be kept twice."""
-    os.makedirs(os.path.join(folder, "info"), exist_ok=True)
-    os.makedirs(os.path.join(folder, "objects", "info"), exist_ok=True)
+    make_private_folder(os.path.join(folder, "info"))
+    make_private_folder(os.path.join(folder, "objects", "info"))
     lists = [_text(path) for path in (ignored_by_user(), place.exclude) if path is not None]
     _write(os.path.join(folder, "info", "exclude"), "\n".join(lists) + "\n")
     _write(os.path.join(folder, "info", "attributes"), _ATTRIBUTES)
@@ -247,7 +253,10 @@ def _text(path: str) -> str:
 
 def _write(path: str, text: str) -> None:
     try:
-        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        with os.fdopen(
+            os.open(path, flags, 0o600), "w", encoding="utf-8", errors="surrogateescape"
+        ) as file:
             file.write(text)
     except OSError as error:
         raise GitFailed(f"{path!r} cannot be written: {error.strerror}") from error
