@@ -32,6 +32,7 @@ from codex_actors.protocol import (
     Overrides,
     ReadOnly,
     Role,
+    Shutdown,
     TaskInterrupted,
     TaskRecord,
     WarningRaised,
@@ -169,6 +170,55 @@ async def test_closed_agents_do_not_come_back_and_their_names_are_free(home: Pat
         await company.root.spawn()
         paths = [child.path.text for child in company.root.children]
         assert len(set(paths)) == len(paths) == 3
+
+
+@pytest.mark.parametrize("end", ["close", "leave", "cancel"])
+async def test_who_is_closed_while_the_root_ends_does_not_come_back(end: str, home: Path) -> None:
+    """The root's end is no end of those below it; a close of their own is, whichever is first."""
+    post = Post()
+
+    async def hold(me: AgentHandle) -> object:
+        with trio.CancelScope(shield=True):
+            return await post(me)
+
+    async def let_go() -> None:
+        await trio.testing.wait_all_tasks_blocked()
+        post.let_go.set()
+
+    opening = open_company(home, {"hold": hold}, ephemeral=False)
+    async with trio.open_nursery() as outside:
+        with trio.CancelScope() as scope:
+            async with opening as company:
+                child = await child_of(company.root, "child")
+                await child_of(child, "below")
+                await child_of(company.root, "other")
+                await child.assign(doing("hold"))
+                await post.reached.wait()
+                outside.start_soon(child.close)
+                await trio.testing.wait_all_tasks_blocked()
+                outside.start_soon(let_go)
+                if end == "close":
+                    await company.root.close()
+                elif end == "cancel":
+                    scope.cancel()
+    async with resumed(home, company.root) as company:
+        assert ["/root", "/root/other"] == [a.path for a in company.tree.snapshot()]
+
+
+async def test_who_was_closed_before_its_owner_does_not_come_back_with_it(home: Path) -> None:
+    """Only who was closed along with an agent is there again when that is brought back."""
+    async with open_company(home, ephemeral=False) as company:
+        child = await child_of(company.root, "child")
+        made = {name: await child_of(child, name) for name in ("first", "shut", "along")}
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(made["first"].close)
+            await made["shut"].submit(Shutdown())
+            nursery.start_soon(child.close)
+    async with journal_of(home, company.root) as state:
+        reasons = {name: state.reasons[agent.thread_id] for name, agent in made.items()}
+
+    assert {"first": "closed", "shut": "closed", "along": "along"} == reasons
+    assert "closed" == state.reasons[child.thread_id]
 
 
 async def test_an_agent_that_crashed_for_good_does_not_come_back(home: Path) -> None:
