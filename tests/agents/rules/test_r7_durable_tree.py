@@ -19,7 +19,7 @@ import trio
 import trio.testing
 
 from codex_actors.actors import RestartLimit, Strategy
-from codex_actors.agents import AgentHandle, AgentSpec
+from codex_actors.agents import AgentFenced, AgentHandle, AgentSpec
 from codex_actors.agents._plan import settings_of
 from codex_actors.protocol import (
     AgentPath,
@@ -296,6 +296,36 @@ async def test_a_letter_that_was_to_start_a_turn_does_so_if_work_goes_on(
         else:
             await run(company.root, doing())
         assert (unfinished == "restart") == (company.requests(child) == 1)
+
+
+async def test_who_was_interrupted_is_still_fenced_with_all_below(home: Path) -> None:
+    """Stopped means stopped: nothing but a task or input sets them going, in any process."""
+    wake = Letter(text="wake up", trigger=True)
+    async with open_company(home, {"post": Post()}, ephemeral=False) as company:
+        stopped = await child_of(company.root, "stopped")
+        resting = await child_of(stopped, "resting")
+        task = await stopped.assign(doing("post"))
+        await until_status(stopped, "running")
+        await stopped.interrupt()
+        assert TaskInterrupted("user") == await outcome(task)
+        await stopped.send(wake)
+        await resting.send(wake)
+    async with resumed(home, company.root, spec=AgentSpec(unfinished="restart")) as company:
+        stopped, resting = [
+            agent(company, path) for path in ("/root/stopped", "/root/stopped/resting")
+        ]
+        await stopped.send(wake)
+        free = await child_of(company.root, "free")
+        await free.send(wake)
+        await until_status(free, Completed)
+        await trio.testing.wait_all_tasks_blocked()
+        assert [0, 0] == [company.requests(each) for each in (stopped, resting)]
+        with pytest.raises(AgentFenced, match="was interrupted by 'user'"):
+            await stopped.spawn()
+        assert DONE == await run(stopped, doing())
+        await until_status(resting, Completed)
+        assert 2 == sum("wake up" in text for text in company.texts(stopped))
+        await stopped.spawn()
 
 
 async def test_news_that_were_not_read_come_back(home: Path) -> None:
