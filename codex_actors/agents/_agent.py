@@ -229,7 +229,7 @@ class Living:
         await self.workshop.close()
 
     async def say_goodbye(self) -> None:
-        """Announce the end, and have the disk hold everything that came before it."""
+        """Announce the end, and ask the disk to hold everything that came before it."""
         self.commons.residency.leave(self.desk.thread_id)
         if self.thread is None:
             self.commons.hub.publish(self.desk.thread_id, [self._event()])
