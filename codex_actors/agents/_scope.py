@@ -127,6 +127,7 @@ async def _open_books(
         try:
             yield books
         finally:
+            clerk.hurry()  # a disk that hangs must not keep the tree, cancelled or not
             with settling():
                 await books.settle_all(TaskInterrupted("shutdown"))
             hub.close()

@@ -105,7 +105,9 @@ async def test_the_end_is_written_before_anybody_hears_of_it(tmp_path: Path, sch
     assert heard == [(TaskCompleted("well"), 1)]
 
 
-async def test_the_disk_itself_is_asked_at_the_end_of_a_turn_and_of_an_agent(tmp_path: Path) -> None:
+async def test_the_disk_itself_is_asked_at_the_end_of_a_turn_and_of_an_agent(
+    tmp_path: Path,
+) -> None:
     """Nobody waits for it: what the kernel has survives the program."""
     held: list[bool] = []
 
@@ -165,11 +167,11 @@ async def test_all_that_is_told_of_a_turn_is_written_before(
     services = AgentServices(
         model=model, toolbox=lambda _: Toolbox([tool("look", run)]), recorder=disk
     )
-    async with trio.open_nursery() as nursery:
-        async with open_agents(settings(tmp_path), services=services) as tree:
-            await nursery.start(listen, tree, hear)
-            root = await tree.spawn()
-            await (await root.assign("hi")).wait()
+    opening = open_agents(settings(tmp_path), services=services)
+    async with trio.open_nursery() as nursery, opening as tree:
+        await nursery.start(listen, tree, hear)
+        root = await tree.spawn()
+        await (await root.assign("hi")).wait()
 
     assert [] == too_early
     written = [line.msg for line in disk.lines[root.thread_id] if isinstance(line, EventLine)]
@@ -185,13 +187,13 @@ async def test_that_the_disk_refuses_is_told_once_and_first(
     model = remember([{"say": "well"}])
     services = AgentServices(model=model, toolbox=lambda _: Toolbox([]), recorder=disk)
     told: list[object] = []
-    async with trio.open_nursery() as nursery:
-        async with open_agents(settings(tmp_path), services=services) as tree:
-            await nursery.start(listen, tree, lambda event: told.append(event.msg))
-            root = await tree.spawn()
-            child = await root.spawn()
-            tasks = [await agent.assign("hi") for agent in (root, child)]
-            outcomes = [(await task.wait()).outcome for task in tasks]
+    opening = open_agents(settings(tmp_path), services=services)
+    async with trio.open_nursery() as nursery, opening as tree:
+        await nursery.start(listen, tree, lambda event: told.append(event.msg))
+        root = await tree.spawn()
+        child = await root.spawn()
+        tasks = [await agent.assign("hi") for agent in (root, child)]
+        outcomes = [(await task.wait()).outcome for task in tasks]
 
     assert [TaskCompleted("well")] * 2 == outcomes
     assert WarningRaised("planted") == told[0]
