@@ -214,6 +214,10 @@ class Living:
             and self.workshop.idle
         )
 
+    async def look(self) -> None:
+        """See `Resident.look`."""
+        await self.workshop.look()
+
     async def unload(self) -> None:
         """See `Resident.unload`. The recorder has all that the thread had to say."""
         self.thread = None

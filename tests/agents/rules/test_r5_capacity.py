@@ -330,14 +330,18 @@ async def test_an_agent_that_crashed_does_not_die_of_a_full_house(
         assert DONE == await run(child, doing())
 
 
-async def test_an_agent_with_a_living_process_stays_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["sleep 300", "sleep 300 > /dev/null 2>&1 &"])
+async def test_an_agent_with_a_living_process_stays_loaded(command: str, tmp_path: Path) -> None:
+    """Also with one that the command has left behind; not with one that has ended."""
     work = script(
-        [{"call": "exec_command", "args": {"cmd": "sleep 300", "yield_time_ms": 250}}],
+        [{"call": "exec_command", "args": {"cmd": command, "yield_time_ms": 250}}],
         [{"say": "it runs"}],
     )
     async with open_company(
         tmp_path, toolbox=standard_toolbox, capacity=Capacity(loaded=1)
     ) as company:
+        other = await company.root.spawn()
+        assert TaskCompleted("it runs") == await run(other, work.replace("sleep 300", "true"))
         assert TaskCompleted("it runs") == await run(company.root, work)
         failed = await run(await company.root.spawn(), doing())
 
