@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from codex_actors.agents import AgentServices, AgentSpec, open_agents
-from codex_actors.protocol import Letter, TaskCompleted, TaskId, TaskOutcome
+from codex_actors.protocol import Event, Letter, TaskCompleted, TaskId, TaskOutcome
 from codex_actors.rollout import JournalRefused
 
 from .faulty import Ledger, journal_on
@@ -53,7 +53,8 @@ async def test_spawn_assign_and_send_fail_and_nothing_has_happened(
     ledger = Ledger()
     given = services(ledger)
     assert given.journal is not None
-    async with open_agents(settings(tmp_path), services=given) as tree:
+    opening = open_agents(settings(tmp_path), services=given)
+    async with opening as tree, tree.events() as events:
         root = await tree.spawn()
         before = given.journal.state
         ledger.refusals = 1000
@@ -70,6 +71,10 @@ async def test_spawn_assign_and_send_fail_and_nothing_has_happened(
         assert before == given.journal.state
         [alone] = tree.snapshot()
         assert ((), "pending_init", 0) == (root.children, alone.status, alone.letters)
+        with trio.move_on_after(1):
+            async for event in events:
+                assert isinstance(event, Event)
+                assert root.path == event.path  # nobody else began
         await root.spawn(AgentSpec(name="child"))  # the name is free
 
 

@@ -179,7 +179,8 @@ async def test_who_is_closed_while_the_root_ends_does_not_come_back(end: str, ho
 
     async def hold(me: AgentHandle) -> object:
         with trio.CancelScope(shield=True):
-            return await post(me)
+            await post(me)
+        return "went on"
 
     async def let_go() -> None:
         await trio.testing.wait_all_tasks_blocked()
