@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types imports unit soak bench bench-scale format clean
+.PHONY: demo test lint types imports unit soak bench bench-scale bench-children format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo/demo.py
@@ -32,6 +32,10 @@ bench: $(VENV)/.tested
 
 bench-scale: $(VENV)/.tested
 	$(BIN)/python -m benchmarks.scale
+
+# Beside the program that $$CODEX names, if it names one.
+bench-children: $(VENV)/.tested
+	$(BIN)/python -m benchmarks.children
 
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix .

@@ -54,9 +54,9 @@ def compare(name: str, unit: str, ours: Sequence[float], floor: Sequence[float],
     )
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Row], floor: str = "floor") -> str:
     """The rows as a table of plain text, which is Markdown too."""
-    lines = [("measured", "unit", "engine", "floor", "ratio", "aim")]
+    lines = [("measured", "unit", "engine", floor, "ratio", "aim")]
     lines += [
         (row.name, row.unit, str(row.ours), str(row.floor), str(row.ratio), row.aim) for row in rows
     ]
