@@ -155,6 +155,8 @@ class Desk:
     """What the running turn's last message must satisfy."""
     task_id: TaskId | None = None
     """The task that the running turn works on."""
+    last_turn: str = ""
+    """The turn that runs, or ran last, in this process."""
     last_task: TaskId | None = None
     """The task that it was given last."""
     arrivals: WatchCell[int] = attrs.field(factory=lambda: WatchCell(0))

@@ -131,6 +131,7 @@ class Driver:
             mail = self.commons.post.entries(desk)
             turn, setup = set_up_turn(work, mail, thread, self.living.workshop.sessions, slot)
             run = desk.run = TurnRun(turn, thread, setup)
+            desk.last_turn = work.turn_id
             await run.run(
                 self.living.home,
                 finish=partial(self._finish, work, run, thread),
