@@ -93,10 +93,11 @@ def read_collaboration(root: Table, model: ModelInfo) -> Collaboration:
         SettingsError: A key has a value that it cannot have, or a role's file cannot be used.
     """
     agents, team, usual = root.table("agents"), _team(root), Collaboration()
-    generation = _generation(root, agents, team, model)
+    generation, chosen = _generation(root, agents, team, model)
     shown = team.boolean("hide_spawn_agent_metadata")
     return Collaboration(
         generation=generation,
+        chosen=chosen,
         at_work=_at_work(agents, team, generation),
         depth=_depth(agents, generation),
         model=agents.string("default_subagent_model"),
@@ -153,17 +154,23 @@ def _team(root: Table) -> Table:
     return Table({}, root.merged, ("features", "multi_agent_v2"))
 
 
-def _generation(root: Table, agents: Table, team: Table, model: ModelInfo) -> Generation | None:
-    """The reference's order: what is forced, what is forbidden, the model, the feature."""
+def _generation(
+    root: Table, agents: Table, team: Table, model: ModelInfo
+) -> tuple[Generation | None, bool]:
+    """The reference's order: what is forced, what is forbidden, the model, the feature.
+
+    Returns:
+        The generation; and whether it is more than what a feature usually gives.
+    """
     features = root.table("features")
     forced = team.boolean("enabled") if team.values else features.boolean("multi_agent_v2")
     if forced:
-        return "v2"
+        return "v2", True
     if agents.boolean("enabled") is False:
-        return None
+        return None, True
     if model.multi_agent is not None:
-        return None if model.multi_agent == "disabled" else model.multi_agent
-    return None if features.boolean("multi_agent") is False else "v1"
+        return (None if model.multi_agent == "disabled" else model.multi_agent), True
+    return (None if features.boolean("multi_agent") is False else "v1"), False
 
 
 def _at_work(agents: Table, team: Table, generation: Generation | None) -> int:

@@ -58,7 +58,7 @@ def test_nothing_configured_but_a_key(tmp_path: Path) -> None:
         shell="/bin/sh",
         models=found.models,
         environment=ENVIRON,
-        collaboration=Collaboration(generation="v2", at_work=3, depth=None),
+        collaboration=Collaboration(generation="v2", chosen=True, at_work=3, depth=None),
     )
     assert expected == found
 
