@@ -103,7 +103,7 @@ def read_collaboration(root: Table, model: ModelInfo) -> Collaboration:
         model=agents.string("default_subagent_model"),
         effort=agents.string("default_subagent_reasoning_effort"),
         marks_interrupts=agents.boolean("interrupt_message") is not False,
-        roles={name: _role(name, agents.table(name)) for name in role_names(agents)},
+        roles=_roles(agents),
         wait_times=_wait_times(team),
         namespace=_namespace(team) or usual.namespace,
         shows_nicknames=shown is False,
@@ -131,15 +131,29 @@ def read_role_file(role: Table) -> Table:
     path = role.file("config_file")
     if path is None:
         return Table({}, role.merged)
-    text = read_text(path)
-    if text is None:
+    if not os.path.lexists(path):
         raise role.refuse("config_file", f"there is no such file: {path!r}")
+    return file_table(path, user_home=role.merged.user_home)
+
+
+def file_table(path: str, *, user_home: str | None = None) -> Table:
+    """What a role's file says.
+
+    Raises:
+        SettingsError: if it cannot be read, or is no TOML.
+    """
+    text = read_text(path) or ""
     values = parse_file(text, path)
-    merged = merge_layers(
-        [Layer(path, values, os.path.dirname(path), find_lines(text))],
-        user_home=role.merged.user_home,
-    )
+    layer = Layer(path, values, os.path.dirname(path), find_lines(text))
+    merged = merge_layers([layer], user_home=user_home)
     return Table(merged.values, merged)
+
+
+def role_files(root: Table) -> frozenset[str]:
+    """The files that tables name."""
+    agents = root.table("agents")
+    paths = (agents.table(name).file("config_file") for name in role_names(agents))
+    return frozenset(path for path in paths if path is not None)
 
 
 def team_table(root: Table) -> Table:
@@ -236,13 +250,26 @@ def _text(table: Table, key: str) -> str | None:
     raise table.wrong(key, "a string")
 
 
-def _role(name: str, table: Table) -> Role:
-    file = read_role_file(table)
+def _roles(agents: Table) -> Mapping[str, Role]:
+    roles: dict[str, Role] = {}
+    for name in role_names(agents):
+        table = agents.table(name)
+        role = read_role(name, table, read_role_file(table))
+        roles.setdefault(role.name, role)
+    return roles
+
+
+def read_role(name: str, table: Table, file: Table) -> Role:
+    """Return the role that a table and its file describe together; the file comes first.
+
+    Raises:
+        SettingsError: A key has a value that it cannot have.
+    """
     shell = file.table("features").boolean("shell_tool")
     tier = file.string("service_tier")
     return Role(
-        name=name,
-        description=table.string("description") or file.string("description") or "",
+        name=(file.string("name") or name).strip(),
+        description=file.string("description") or table.string("description") or "",
         instructions=file.string("developer_instructions"),
         model=file.string("model"),
         effort=file.string("model_reasoning_effort"),
@@ -251,7 +278,7 @@ def _role(name: str, table: Table) -> Role:
         service_tier="priority" if tier == "fast" else tier,
         sandbox_policy=read_sandbox_policy(file),
         without_tools=_SHELL if shell is False else (),
-        nicknames=_nicknames(table) or _nicknames(file),
+        nicknames=_nicknames(file) or _nicknames(table),
     )
 
 
