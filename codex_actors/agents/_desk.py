@@ -25,6 +25,7 @@ from ..protocol import (
 )
 from ._accounts import Account
 from ._ending import JointEnding
+from ._giver import Giver
 from ._on_demand import OnDemand
 from ._overrides import apply_overrides
 from ._runner import TurnRun
@@ -92,6 +93,8 @@ class Envelope:
     task_id: TaskId | None = None
     seconds: float | None = None
     """How long its turn may run."""
+    giver: Giver | None = None
+    """Which agent's model says it, if it is no task already."""
     reply: ReplyPort[Verdict]
 
 
