@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -26,7 +28,7 @@ from .team import DONE, Team, open_team, script, slow, spawn2, v2, wait2
 FAILS = script([{"http": 400, "body": {}}])
 
 
-async def all_events(team: Team, *steps: list[object], seconds: float) -> list[Event]:
+async def all_events(team: Team, *steps: Sequence[Any], seconds: float) -> list[Event]:
     """Everything that the tree tells while its root does these things, and afterwards."""
     events: list[Event] = []
     async with team.tree.events(math.inf) as channel:
