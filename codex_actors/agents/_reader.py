@@ -111,7 +111,7 @@ class Reader:
         if refused is not None:
             return refused
         assert self.desk.run is not None
-        self.desk.run.post(Steered(envelope.entries))
+        self.desk.run.steer(Steered(envelope.entries), envelope.giver)
         self.desk.arrivals.set(self.desk.arrivals.get() + 1)
         return Accepted(turn_id=self._turn_id, steered=True)
 

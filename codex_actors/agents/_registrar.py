@@ -10,6 +10,7 @@ from ..actors import ActorRef, Exit
 from ..protocol import TaskFailed, TaskInterrupted, TaskOutcome, TaskRecord
 from ..rollout import CloseReason
 from ._closing import reason_gone
+from ._collab_endings import show_completion
 from ._commons import Commons
 from ._crashes import find_crash
 from ._desk import Desk, Envelope
@@ -36,6 +37,7 @@ async def bring_news(commons: Commons, settled: trio.MemoryReceiveChannel[TaskRe
             # It was the one who did it, and waits for no answer.
             await commons.books.note_delivered(receiver, [record.id], "")
         else:
+            show_completion(commons, receiver, record)
             commons.post.deliver(receiver, record)
 
 

@@ -28,6 +28,7 @@ from ..protocol import (
     TurnStarted,
 )
 from ..tools import Toolbox, ToolContext, refuse
+from ._giver import Giver
 from ._keeping import Keeping
 from ._sampler import Sampler
 from ._slots import Slot
@@ -74,6 +75,8 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
+        self._givers: list[tuple[core.Steered, Giver]] = []
+        """What agents' models said, and who."""
         self.mailed = {entry.mail for entry in turn.pending if entry.mail is not None}
         """Ids of the mail that it was given."""
         self.interrupted_by: str | None = None
@@ -95,9 +98,21 @@ class TurnRun:
         return self.turn.is_over or self.turn.phase is core.Phase.STOPPING
 
     def leftover(self, *, quiet: bool) -> tuple[Entry, ...]:
-        """Return the input that was accepted, but came after the turn was over."""
-        late = [what for what in self._inbox if isinstance(what, core.Steered)]
+        """Return the input that was accepted, but came after the turn was over.
+
+        What agents' models said is left to `late_from_agents`.
+        """
+        given = [what for what, _ in self._givers]
+        late = [what for what in self._late() if all(what is not other for other in given)]
         return tuple(entry for what in late if what.quiet is quiet for entry in what.entries)
+
+    def late_from_agents(self) -> list[tuple[core.Steered, Giver]]:
+        """Return what agents' models said, and was accepted, after the turn was over."""
+        late = self._late()
+        return [(what, by) for what, by in self._givers if any(what is each for each in late)]
+
+    def _late(self) -> list[core.Steered]:
+        return [what for what in self._inbox if isinstance(what, core.Steered)]
 
     @property
     def has_input(self) -> bool:
@@ -114,6 +129,12 @@ class TurnRun:
         self._inbox.append(what)
         if self._waiting:
             self._waiting.unpark()
+
+    def steer(self, what: core.Steered, giver: Giver | None) -> None:
+        """Give the turn what somebody said. Not a checkpoint."""
+        if giver is not None:
+            self._givers.append((what, giver))
+        self.post(what)
 
     def interrupt(self, by: str) -> None:
         """Have the turn end. Not a checkpoint."""

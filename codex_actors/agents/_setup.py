@@ -182,4 +182,5 @@ def _context_line(turn_id: str, settings: Settings, now: Surroundings) -> TurnCo
         summary=settings.summary or settings.model.default_summary,
         current_date=now.current_date,
         timezone=now.timezone,
+        multi_agent_version=settings.collaboration.generation or "disabled",
     )

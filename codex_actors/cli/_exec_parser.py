@@ -43,6 +43,8 @@ class ExecOptions:
     skip_git_repo_check: bool = False
     ephemeral: bool = False
     json: bool = False
+    tree_usage: bool = False
+    """With ``json``: whether a last line says what the whole tree has used."""
     output_last_message: str | None = None
     output_schema: str | None = None
     color: Literal["always", "never", "auto"] = "auto"
@@ -72,6 +74,7 @@ def parse(argv: Sequence[str]) -> ExecOptions:
         skip_git_repo_check=given.skip_git_repo_check,
         ephemeral=given.ephemeral,
         json=given.json,
+        tree_usage=given.tree_usage,
         output_last_message=given.output_last_message,
         output_schema=given.output_schema,
         color=given.color,
@@ -115,6 +118,7 @@ def _add_options(run: argparse.ArgumentParser) -> None:
     add("--skip-git-repo-check", action="store_true", help="work outside a git repository, too")
     add("--ephemeral", action="store_true", help="write nothing to the home directory")
     add("--json", "--experimental-json", action="store_true", help="print events as JSON lines")
+    add("--tree-usage", action="store_true", help="with --json: a last line for the whole tree")
     add("-o", "--output-last-message", metavar="FILE", help="write the last message to a file")
     add("--output-schema", metavar="FILE", help="JSON schema to ask the last message to fit")
     add("--color", choices=("always", "never", "auto"), default="auto", help="colours in the log")

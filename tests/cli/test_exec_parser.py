@@ -65,6 +65,7 @@ def options(prompt: str | None = None, **fields: Any) -> ExecOptions:
         (["--skip-git-repo-check"], options(skip_git_repo_check=True)),
         (["--ephemeral"], options(ephemeral=True)),
         (["--json", "hi"], options("hi", json=True)),
+        (["--json", "--tree-usage", "hi"], options("hi", json=True, tree_usage=True)),
         (["--experimental-json"], options(json=True)),
         (["-o", "out.txt"], options(output_last_message="out.txt")),
         (["--output-last-message", "out.txt"], options(output_last_message="out.txt")),

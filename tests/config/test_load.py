@@ -59,7 +59,7 @@ def test_nothing_configured_but_a_key(tmp_path: Path) -> None:
         models=found.models,
         environment=ENVIRON,
         features={"undo": True},
-        collaboration=Collaboration(generation="v2", at_work=3, depth=None),
+        collaboration=Collaboration(generation="v2", chosen=True, at_work=3, depth=None),
     )
     assert expected == found
 
