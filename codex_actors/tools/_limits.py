@@ -12,8 +12,6 @@ from ..sandbox import resolve_reach
 DEFAULT_OUTPUT_TOKENS: Final = 10_000
 """Tokens of output that a command's call gets when the model does not say; as Codex does."""
 
-NO_POLICY: Final = "no sandbox policy was chosen, so nothing may run; choose one"
-
 
 def absolute(path: str, cwd: str) -> str:
     """Return where a path leads that a model wrote. Nothing is looked up."""

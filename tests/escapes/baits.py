@@ -36,6 +36,7 @@ class Bait(Protocol):
     def close(self) -> None: ...
 
 
+_Address: TypeAlias = tuple[object, ...] | str
 Maker: TypeAlias = Callable[[Scene], Bait]
 
 
@@ -48,9 +49,9 @@ class Listener:
     _socket: socket.socket
 
     @classmethod
-    def on(cls, variable: str, family: int, kind: socket.SocketKind, address: object) -> Listener:
+    def on(cls, variable: str, family: int, kind: socket.SocketKind, address: _Address) -> Listener:
         sock = socket.socket(family, kind | socket.SOCK_NONBLOCK)
-        sock.bind(address)  # type: ignore[arg-type] - of the kind that its family has
+        sock.bind(address)
         if kind == socket.SOCK_STREAM:
             sock.listen()
         name = sock.getsockname()
@@ -87,7 +88,7 @@ def _abstract(variable: str, kind: socket.SocketKind) -> Maker:
     return lambda scene: Listener.on(variable, socket.AF_UNIX, kind, f"\0{variable}-{scene.token}")
 
 
-def _internet(variable: str, family: int, kind: socket.SocketKind, address: object) -> Maker:
+def _internet(variable: str, family: int, kind: socket.SocketKind, address: _Address) -> Maker:
     return lambda _scene: Listener.on(variable, family, kind, address)
 
 
@@ -225,7 +226,7 @@ class SystemFive:
         return written
 
     def _was_sent(self) -> bool:
-        return _libc.msgrcv(self._queue, ctypes.create_string_buffer(64), 8, 0, 0o4000) >= 0
+        return bool(_libc.msgrcv(self._queue, ctypes.create_string_buffer(64), 8, 0, 0o4000) >= 0)
 
     def close(self) -> None:
         _libc.shmctl(self._memory, 0, None)
@@ -256,7 +257,7 @@ class PosixQueue:
         return cls({"QUEUE": name.decode()}, name, queue)
 
     def was_taken(self) -> bool:
-        return _libc.mq_receive(self._queue, ctypes.create_string_buffer(64), 64, None) >= 0
+        return bool(_libc.mq_receive(self._queue, ctypes.create_string_buffer(64), 64, None) >= 0)
 
     def close(self) -> None:
         _libc.mq_close(self._queue)
