@@ -119,12 +119,12 @@ LASTING: Final = (
         goal="left",
         language="python",
         script="""
-        for number in range(300):
+        for number in range(40):
             if os.fork():
                 time.sleep(0 if number else 0.2)
                 os._exit(0)
             os.setsid()
-            time.sleep(0.05)
+            time.sleep(0.3)
         """,
     ),
     Attempt(
