@@ -186,6 +186,9 @@ class Desk:
     """What the running turn ends together with."""
     closing: str | None = None
     """Who has asked for its end."""
+    dismissed: bool = False
+    """Whether that was its own end, and not one that came with its owner's: then it does not come
+    back with it."""
     box: dict[str, Mail] = attrs.field(factory=dict)
     """Mail that is not in its history yet, by id, oldest first."""
     on_their_way: list[AgentPath] = attrs.field(factory=list)

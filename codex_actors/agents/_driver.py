@@ -25,6 +25,7 @@ from ._turn_ends import (
     BROUGHT_DOWN_TWICE,
     CRASHED_TWICE,
     RESTART,
+    SHUTDOWN,
     outcome_of,
     reason_of,
     stopped_outcome,
@@ -147,7 +148,7 @@ class Driver:
 
     def _stopped_by(self) -> str:
         """Say who ends a turn whose agent is cancelled."""
-        return RESTART if self.desk.comes_back else self.desk.closing or "shutdown"
+        return RESTART if self.desk.comes_back else self.desk.closing or SHUTDOWN
 
     def _is_restart(self, run: TurnRun) -> bool:
         """Whether the turn was brought down with its agent, and not by an interrupter's name."""

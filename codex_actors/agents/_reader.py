@@ -45,6 +45,7 @@ class Reader:
             envelope.reply.send(self._handle(envelope))
             if isinstance(envelope.submission.op, Shutdown):
                 self.desk.closing = self.desk.closing or "shutdown"
+                self.desk.dismissed = True
                 return
 
     def _handle(self, envelope: Envelope) -> Verdict:

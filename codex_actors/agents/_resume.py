@@ -13,7 +13,7 @@ from ..protocol import RolloutLine, TaskInterrupted, TaskRecord, ThreadId
 from ..rollout import AgentEdge, RolloutStore, UnreadableRollout, read_tail
 from ._commons import Commons
 from ._desk import Desk
-from ._last_words import last_status, last_usage
+from ._last_words import last_interrupter, last_status, last_usage
 from ._plan import read_plan, settings_of, spec_of
 from ._spawn import add_desk, make_desk
 from ._spec import AgentSpec
@@ -94,6 +94,9 @@ async def _restore_states(commons: Commons, desks: Iterable[Desk]) -> Sequence[s
         desk.stored = paths.get(desk.thread_id)
         lines = tails.get(desk.thread_id, ())
         desk.tokens = last_usage(lines) or desk.tokens
+        # Owners come first, and who stops an agent stops all below it.
+        above = None if desk.parent is None else desk.parent.fence
+        desk.fence = last_interrupter(lines) or above
         commons.hub.status(desk.thread_id).set(last_status(lines))
     return problems
 

@@ -29,6 +29,7 @@ from ..protocol import (
 )
 from ..tools import Toolbox, ToolContext, refuse
 from ._giver import Giver
+from ._keeping import Keeping
 from ._sampler import Sampler
 from ._slots import Slot
 from ._thread import Thread
@@ -53,6 +54,8 @@ class TurnSetup:
     context_line: TurnContext
     slot: Slot
     """The turn's place among those that run."""
+    keeping: Keeping | None = None
+    """What keeps the files as they were; None: nothing does."""
     seconds: float | None = None
     """How long it may run."""
 
@@ -198,6 +201,8 @@ class TurnRun:
         while True:
             self._carry_out_all(effects, workers)
             if self.turn.is_over:
+                if self._setup.keeping is not None:
+                    await self._setup.keeping.end()
                 await self._finish()
                 self.finished = True
                 return
@@ -337,6 +342,7 @@ class TurnRun:
         crash = None
         try:
             with self._setup.slot.work():
+                await self._keep_files(call)
                 output = await self._setup.toolbox.run(call, self._setup.tool_context)
         except Exception as exc:
             # A tool that raises has a bug: failures are values. The model is told, and
@@ -348,6 +354,12 @@ class TurnRun:
         ending = "ended" if output.ok else "failed"
         self._log("%s %s: %s after %.2f s", call.tool, call.call_id, ending, seconds)
         self.post(core.ToolFinished(output, crash))
+
+    async def _keep_files(self, call: ToolCall) -> None:
+        """Have files kept as they are before the turn's first change. Else not a checkpoint."""
+        tool, keeping = self._setup.toolbox.get(call.tool), self._setup.keeping
+        if keeping is not None and tool is not None and tool.changes_files:
+            await keeping.before_change()
 
     async def _report_gone(self, workers: TurnWorkers) -> None:
         """Post that the workers are gone, after all that they had to post themselves."""

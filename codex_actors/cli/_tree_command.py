@@ -57,7 +57,7 @@ def tree_command(argv: Sequence[str]) -> int:
     if options.all and not options.last:
         parser.error("--all goes with --last: tree --last --all")
     home = find_home(os.environ)
-    found = read_tree(home, options.id or _latest(home, everywhere=options.all))
+    found = read_tree(home, options.id or latest_thread(home, everywhere=options.all))
     for problem in found.problems:
         print(clean(f"warning: {problem}"), file=sys.stderr)
     _show(found, os.environ, as_json=options.json, verbose=options.verbose)
@@ -138,7 +138,12 @@ def _read_facts(path: str, problems: list[str]) -> ThreadFacts:
     return facts
 
 
-def _latest(home: str, *, everywhere: bool) -> str:
+def latest_thread(home: str, *, everywhere: bool) -> str:
+    """Return the newest thread that began in this directory, or in any. Blocks.
+
+    Raises:
+        UsageError: if there is none.
+    """
     cwd = None if everywhere else find_directory(ConfigFlags())
     thread_id = find_latest(home, cwd=cwd)
     if thread_id is None:
