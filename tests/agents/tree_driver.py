@@ -414,7 +414,10 @@ class Life:
                 assert desk.path.text in self.belief.spawning, f"who is {desk.path}?"
                 assert desk.parent is not None
                 owner = self.belief.find(desk.parent.thread_id)
-                self.belief.people.append(Person(desk.path.text, thread_id, owner))
+                temporary = desk.spec.restart is Restart.TEMPORARY
+                self.belief.people.append(
+                    Person(desk.path.text, thread_id, owner, temporary=temporary)
+                )
         self.belief.spawning.clear()
         for person in self.belief.people:
             if person.life == "gone":
