@@ -10,6 +10,7 @@ import trio
 from benchmarks.decoding import decoding
 from benchmarks.raw import open_raw
 from benchmarks.samples import Row, table
+from benchmarks.sandbox import sandbox_costs
 from benchmarks.server import open_server
 from benchmarks.steps import long_history
 from benchmarks.turns import plain_turn, tool_turn
@@ -24,6 +25,7 @@ async def measure() -> list[Row]:
                 await tool_turn(raw),
                 *decoding(),
                 *await long_history(raw),
+                *await trio.to_thread.run_sync(sandbox_costs),
             ]
 
 

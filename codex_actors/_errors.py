@@ -45,6 +45,7 @@ what to do about it, is in docs/reference/errors.md.
     ├── UsageError                    cli._errors
     ├── SettingsError                 config._errors
     ├── PatchError                    core._patch
+    ├── PatchRefused                  core._patch_reach
     ├── SseError                      core._sse
     ├── ModelError                    models._errors
     │   ├── BadProvider               models._errors
@@ -78,7 +79,9 @@ what to do about it, is in docs/reference/errors.md.
     ├── ProcessError                  sandbox._errors
     │   ├── CannotTakeNotes           sandbox._errors
     │   ├── CouldNotStart             sandbox._errors
+    │   ├── NoSandboxWorks            sandbox._errors
     │   ├── NoTerminal                sandbox._errors
+    │   ├── PatternsUnsupported       sandbox._errors
     │   ├── ProcessEnded              sandbox._errors
     │   ├── ProcessSurvived           sandbox._errors
     │   ├── ProcessesClosed           sandbox._errors
@@ -86,7 +89,6 @@ what to do about it, is in docs/reference/errors.md.
     │   └── SandboxRefused            sandbox._errors
     ├── DuplicateTool                 tools._tool
     ├── FileTrouble                   tools._patch_files
-    ├── NoPolicy                      tools._sessions
     ├── NotAnOutput                   tools._tool
     ├── TooManyCommands               tools._sessions
     ├── UndoError                     undo._errors

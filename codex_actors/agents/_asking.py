@@ -22,7 +22,7 @@ from ._desk import Desk, Envelope
 from ._errors import EmptyInput
 from ._giver import Giver
 from ._input import prepare_input
-from ._overrides import check_sandbox
+from ._overrides import require_sandbox
 
 
 async def ask(
@@ -136,13 +136,13 @@ async def prepare(commons: Commons, op: Op) -> tuple[Entry, ...]:
     match op:
         case UserTurn(items=items, overrides=overrides):
             if overrides.sandbox_policy is not None:
-                check_sandbox(overrides.sandbox_policy)
+                await require_sandbox(overrides.sandbox_policy)
             return await prepare_input(items, new_id=commons.services.new_id)
         case Steer(items=items):
             return await prepare_input(items, new_id=commons.services.new_id)
         case OverrideSettings(overrides):
             if overrides.sandbox_policy is not None:
-                check_sandbox(overrides.sandbox_policy)
+                await require_sandbox(overrides.sandbox_policy)
         case InjectItems(()):
             raise EmptyInput
         case RunUserShellCommand(command) if not command.strip():

@@ -18,6 +18,7 @@ from ..protocol import (
     ApprovalPolicy,
     ModelInfo,
     Overrides,
+    ReadOnly,
     Role,
     SandboxPolicy,
     Settings,
@@ -101,10 +102,11 @@ def _summary(overrides: Overrides, model: ModelInfo) -> str | None:
 
 
 def _sandbox(parent: Settings, role: Role, overrides: Overrides, cwd: str) -> SandboxPolicy | None:
-    policy = parent.sandbox_policy
+    # Where nobody chose, commands only read.
+    policy = parent.sandbox_policy or ReadOnly()
     for wished in (role.sandbox_policy, overrides.sandbox_policy):
         if wished is not None:
-            if policy is None or not is_within(wished, policy):
+            if not is_within(wished, policy):
                 raise AuthorityWidened("sandbox policy", wished, policy)
             policy = wished
     outer = parent.sandbox_policy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .._errors import CodexActorsError
 from ..protocol import AgentPath, Refused
@@ -30,16 +30,17 @@ class OperationRefused(AgentError):
 
 
 class SandboxUnavailable(AgentError):
-    """The sandbox that was asked for, or none that was asked for, cannot be had."""
+    """Nothing on this machine can enforce the sandbox policy that was asked for."""
 
-    def __init__(self, mode: str | None) -> None:
-        wanted = "no sandbox mode was chosen" if mode is None else f"sandbox mode {mode!r}"
+    def __init__(self, mode: str, reasons: Mapping[str, str]) -> None:
+        tried = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
         super().__init__(
-            f"{wanted}: this version cannot confine commands yet; run it where nothing can be"
-            " harmed and ask for that with `-s danger-full-access` or"
-            ' `sandbox_mode = "danger-full-access"` in config.toml'
+            f"sandbox mode {mode!r} cannot be enforced on this machine ({tried}); install"
+            " bubblewrap or allow unprivileged user namespaces; or, where nothing can be harmed,"
+            " ask for `-s danger-full-access`"
         )
         self.mode = mode
+        self.reasons = dict(reasons)
 
 
 class RootExists(AgentError):

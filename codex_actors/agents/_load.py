@@ -13,9 +13,9 @@ from .. import core
 from .._version import __version__
 from ..core import Entry, Replayed, Surroundings
 from ..protocol import (
-    DangerFullAccess,
     EventLine,
     Item,
+    ReadOnly,
     Recorded,
     SessionConfigured,
     SessionMeta,
@@ -213,7 +213,7 @@ def _configured(thread: Thread) -> SessionConfigured:
         model=settings.model.slug,
         model_provider_id=settings.provider.id,
         approval_policy=settings.approval_policy,
-        sandbox_policy=settings.sandbox_policy or DangerFullAccess(),
+        sandbox_policy=settings.sandbox_policy or ReadOnly(),
         cwd=settings.cwd,
         reasoning_effort=settings.effort,
         rollout_path=thread.recorder.path(thread.id),

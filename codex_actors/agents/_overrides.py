@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os.path
-from typing import Any
+from typing import Any, Final
 
 import attrs
+import trio
 
 from ..config import find_model
 from ..core import sandbox_mode
-from ..protocol import DangerFullAccess, Overrides, SandboxPolicy, Settings
+from ..protocol import (
+    DangerFullAccess,
+    ExternalSandbox,
+    Overrides,
+    ReadOnly,
+    SandboxPolicy,
+    Settings,
+)
+from ..sandbox import NoSandboxWorks, choose_sandbox, resolve_reach
 from ._errors import SandboxUnavailable
+
+# Whether a policy can be enforced does not depend on the workspace, which need not exist.
+_ANYWHERE: Final = "/nowhere"
 
 
 def apply_overrides(settings: Settings, overrides: Overrides) -> Settings:
@@ -31,10 +43,33 @@ def apply_overrides(settings: Settings, overrides: Overrides) -> Settings:
 
 
 def check_sandbox(policy: SandboxPolicy | None) -> None:
-    """Refuse what cannot be enforced.
+    """Refuse what cannot be enforced on this machine. Blocks: it may have to try.
+
+    Args:
+        policy: What commands may touch; None: only reading.
 
     Raises:
-        SandboxUnavailable: for every policy but full access, until there is a sandbox.
+        SandboxUnavailable: if nothing here can keep commands to the policy.
     """
-    if not isinstance(policy, DangerFullAccess):
-        raise SandboxUnavailable(None if policy is None else sandbox_mode(policy))
+    wanted = ReadOnly() if policy is None else policy
+    reach = resolve_reach(wanted, _ANYWHERE, {})
+    if reach.is_unconfined:
+        return
+    try:
+        choose_sandbox(reach, _ANYWHERE)
+    except NoSandboxWorks as error:
+        raise SandboxUnavailable(sandbox_mode(wanted), error.reasons) from error
+
+
+async def require_sandbox(policy: SandboxPolicy | None) -> None:
+    """Do as `check_sandbox`, in a thread.
+
+    Raises:
+        SandboxUnavailable: if nothing here can keep commands to the policy.
+
+    Cancellation: nothing has happened.
+    """
+    if isinstance(policy, DangerFullAccess | ExternalSandbox):
+        await trio.lowlevel.checkpoint()
+    else:
+        await trio.to_thread.run_sync(check_sandbox, policy, abandon_on_cancel=True)

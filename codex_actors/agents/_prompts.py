@@ -17,7 +17,12 @@ def read_context_texts() -> ContextTexts:
     """Return every text that the context is made with."""
     asks = read_prompt("approval_asks")
     return ContextTexts(
-        sandbox={"danger-full-access": read_prompt("full_access")},
+        sandbox={
+            "danger-full-access": read_prompt("full_access"),
+            "external-sandbox": read_prompt("external_sandbox"),
+            "read-only": read_prompt("read_only"),
+            "workspace-write": read_prompt("workspace_write"),
+        },
         approval={
             "never": read_prompt("approval_never"),
             **dict.fromkeys(("untrusted", "on-request", "on-failure", "granular"), asks),

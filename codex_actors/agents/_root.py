@@ -14,7 +14,7 @@ from ._authority import child_settings
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
-from ._overrides import apply_overrides, check_sandbox
+from ._overrides import apply_overrides, require_sandbox
 from ._plan import edge_of
 from ._resume import Revived, revive
 from ._spawn import add_desk, make_desk, remove_desk, tighter
@@ -45,7 +45,7 @@ async def spawn_root(commons: Commons, supervisor: Supervisor, spec: AgentSpec) 
     settings = apply_overrides(_in_role(commons.settings, spec), spec.overrides)
     if spec.role is None and spec.instructions is not None:
         settings = attrs.evolve(settings, developer_instructions=spec.instructions)
-    check_sandbox(settings.sandbox_policy)
+    await require_sandbox(settings.sandbox_policy)
     spec = attrs.evolve(spec, limits=tighter(commons.settings.limits, spec.limits))
     desk = make_desk(commons, None, ROOT, spec, settings)
     add_desk(commons, desk)

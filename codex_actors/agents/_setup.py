@@ -14,7 +14,7 @@ import attrs
 from .. import core
 from ..core import Entry, Gate, Guides, Surroundings, Turn
 from ..models import Prompt
-from ..protocol import DangerFullAccess, Settings, TurnContext
+from ..protocol import ReadOnly, Settings, TurnContext
 from ..tools import ExecSessions, ToolContext, TurnChanges
 from ..wire import encode_json
 from ._briefing import roster
@@ -73,7 +73,7 @@ def surroundings(settings: Settings, now: float, guides: Guides | None) -> Surro
         current_date=datetime.fromtimestamp(now, _zone(settings.timezone)).date().isoformat(),
         timezone=settings.timezone,
         approval_policy=settings.approval_policy,
-        sandbox_policy=settings.sandbox_policy or DangerFullAccess(),
+        sandbox_policy=settings.sandbox_policy or ReadOnly(),
         model=settings.model.slug,
         developer_instructions=settings.developer_instructions,
         guides=guides,

@@ -20,7 +20,7 @@ from ._commons import Commons
 from ._deadlines import settling
 from ._desk import Desk, Life
 from ._errors import AgentFenced, NameInUse, SpawnRefused, TooDeep, TooManyAgents, TooManyChildren
-from ._overrides import check_sandbox
+from ._overrides import require_sandbox
 from ._plan import edge_of
 from ._spec import AgentSpec
 
@@ -36,6 +36,7 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
 
     Cancellation: there is no such agent.
     """
+    await _require_wished(spec)
     desk = _reserve(commons, owner, spec)
     try:
         await _inherit(commons, owner, desk)
@@ -108,6 +109,14 @@ def _limits(spec: AgentSpec) -> Limits:
     return spec.limits if spec.role is None else tighter(spec.limits, spec.role.limits)
 
 
+async def _require_wished(spec: AgentSpec) -> None:
+    """See that the child's own sandbox policy can be enforced; its parent's can."""
+    role = None if spec.role is None else spec.role.sandbox_policy
+    wished = spec.overrides.sandbox_policy or role
+    if wished is not None:
+        await require_sandbox(wished)
+
+
 def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     """Check everything, and take the place, in one step. Not a checkpoint."""
     if commons.closing or owner.closing or owner.thread_id not in commons.desks:
@@ -129,7 +138,6 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
         if plain and owner.settings.output_schema is None
         else child_settings(owner.settings, spec.role, spec.overrides, spec.instructions)
     )
-    check_sandbox(settings.sandbox_policy)
     desk = make_desk(commons, owner, path, attrs.evolve(spec, name=path.name), settings)
     desk.made = False
     add_desk(commons, desk)

@@ -14,11 +14,12 @@ from ..protocol import (
     ItemCompleted,
     ItemStarted,
     Message,
+    ReadOnly,
     TurnAborted,
     TurnCompleted,
     TurnStarted,
 )
-from ..sandbox import CouldNotStart, OutputSink, Process, ProcessSpec
+from ..sandbox import OutputSink, Process, ProcessError, ProcessSpec, confine
 from ._thread import Thread
 from ._turn_ends import End, timed
 
@@ -43,7 +44,7 @@ class ShellRun:
 @final
 @attrs.define(eq=False, kw_only=True)
 class UserShell:
-    """Runs the user's commands: in the user's shell, and outside of any sandbox."""
+    """Runs the user's commands: in the user's shell, and under the same policy as the agent's."""
 
     thread: Thread
     start: Callable[[ProcessSpec, OutputSink], Awaitable[Process]]
@@ -105,11 +106,15 @@ class UserShell:
         env = {**self.thread.settings.environment, "CODEX_THREAD_ID": self.thread.id}
         return ProcessSpec(argv=item.command, cwd=item.cwd, env=env)
 
+    async def _confined(self, spec: ProcessSpec) -> ProcessSpec:
+        policy = self.thread.settings.sandbox_policy or ReadOnly()
+        return await confine(spec, policy, workspace=self.thread.settings.cwd)
+
     async def _execute(self, spec: ProcessSpec, output: HeadTail, scope: trio.CancelScope) -> int:
         with scope:
             try:
-                process = await self.start(spec, output)
-            except CouldNotStart as exc:
+                process = await self.start(await self._confined(spec), output)
+            except ProcessError as exc:
                 output.append(str(exc).encode())
                 return _NOT_STARTED
             try:

@@ -16,6 +16,7 @@ from ._doctor import doctor_command, doctor_parser
 from ._exec_command import exec_command
 from ._exec_parser import exec_parser
 from ._quote import join
+from ._sandbox_command import sandbox_command, sandbox_parser
 from ._tree_command import tree_command, tree_parser
 from ._undo_command import undo_command, undo_parser
 
@@ -42,6 +43,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "config": Command("show which settings hold, and where from", config_command, config_parser),
     "doctor": Command(
         "look for what keeps the program from working here", doctor_command, doctor_parser
+    ),
+    "sandbox": Command(
+        "run a command as agents' commands are run", sandbox_command, sandbox_parser
     ),
     "completion": Command(
         "print what a shell needs to complete these words", _complete, completion_parser

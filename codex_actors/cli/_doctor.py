@@ -30,6 +30,7 @@ from ._doctor_machine import (
     check_namespaces,
     check_platform,
     check_python,
+    check_sandbox,
     check_shell,
     check_trio,
 )
@@ -45,6 +46,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "platform": check_platform,
     "git": check_git,
     "shell": check_shell,
+    "sandbox": check_sandbox,
     "bubblewrap": check_bubblewrap,
     "user namespaces": check_namespaces,
     "landlock": check_landlock,

@@ -9,19 +9,20 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 import trio
 
+from ..protocol import DangerFullAccess
+from ..sandbox import sandbox_faults
 from ._doctor_finding import Finding, Surroundings
 
 PYTHON: Final = (3, 11)
 TRIO: Final = (0, 31)
 """The oldest versions that work, as pyproject.toml has them."""
-
-_NOT_YET: Final = "not needed yet: there is no sandbox in this version"
 
 _CREATE_RULESET: Final = 444
 """Number of the system call landlock_create_ruleset, on every architecture but alpha."""
@@ -112,8 +113,33 @@ async def check_bubblewrap(where: Surroundings) -> Finding:
     await trio.lowlevel.checkpoint()
     path = shutil.which("bwrap", path=where.environ.get("PATH"))
     if path is None:
-        return Finding("bubblewrap", "note", f"not found; {_NOT_YET}", "install bubblewrap")
-    return Finding("bubblewrap", "ok", f"{path}; {_NOT_YET}")
+        return Finding("bubblewrap", "note", "not found", "install bubblewrap")
+    return Finding("bubblewrap", "ok", path)
+
+
+async def check_sandbox(where: Surroundings) -> Finding:
+    policy = where.loaded.settings.sandbox_policy if where.loaded else None
+    faults = await trio.to_thread.run_sync(sandbox_faults, abandon_on_cancel=True)
+    return judge_sandbox(faults, needed=not isinstance(policy, DangerFullAccess))
+
+
+def judge_sandbox(faults: Mapping[str, str | None], *, needed: bool) -> Finding:
+    """Say which mechanisms can confine commands.
+
+    Args:
+        faults: Why each does not work, the best first; None: it works.
+        needed: Whether the settings ask for one.
+    """
+    works = [name for name, fault in faults.items() if fault is None]
+    if works and works != ["landlock"]:
+        return Finding("sandbox", "ok", f"commands are confined by {works[0]}")
+    why = "; ".join(f"{name}: {fault}" for name, fault in faults.items() if fault is not None)
+    remedy = "install bubblewrap, or allow unprivileged user namespaces"
+    if works:
+        detail = f"landlock can confine what is read-only, nothing workspace-write ({why})"
+        return Finding("sandbox", "note", detail, remedy)
+    detail = f"nothing can confine commands ({why})"
+    return Finding("sandbox", "broken" if needed else "note", detail, remedy)
 
 
 async def check_namespaces(_: Surroundings) -> Finding:
@@ -127,12 +153,12 @@ def judge_namespaces(root: Path) -> Finding:
         root: Where ``/proc`` is found.
     """
     if not (root / "proc/self/ns/user").exists():
-        return Finding("user namespaces", "note", f"this system has none; {_NOT_YET}")
+        return Finding("user namespaces", "note", "this system has none")
     for path, off in _SWITCHES:
         if _read(root / path.lstrip("/")) == off:
-            detail = f"turned off by {path}; {_NOT_YET}"
+            detail = f"turned off by {path}"
             return Finding("user namespaces", "note", detail, f"ask who runs the machine: {path}")
-    return Finding("user namespaces", "ok", f"present; {_NOT_YET}")
+    return Finding("user namespaces", "ok", "present")
 
 
 def _read(path: Path) -> str | None:
@@ -148,10 +174,10 @@ async def check_landlock(_: Surroundings) -> Finding:
 
 def judge_landlock(abi: int) -> Finding:
     if abi > 0:
-        return Finding("landlock", "ok", f"ABI {abi}; {_NOT_YET}")
+        return Finding("landlock", "ok", f"ABI {abi}")
     why = "turned off at boot" if abi == -errno.EOPNOTSUPP else "this system has none"
     remedy = "use Linux 5.13 or newer with lsm=landlock"
-    return Finding("landlock", "note", f"{why}; {_NOT_YET}", remedy)
+    return Finding("landlock", "note", why, remedy)
 
 
 def landlock_abi() -> int:

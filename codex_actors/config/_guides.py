@@ -112,6 +112,11 @@ def is_trusted(rules: GuideRules, root: str, cwd: str) -> bool:
     return rules.trust.get(cwd, rules.trust.get(root, True))
 
 
+def was_trusted(rules: GuideRules, cwd: str) -> bool:
+    """Whether somebody said of the project that it is trusted. Blocks."""
+    return rules.trust.get(cwd, rules.trust.get(_find_root(rules.root_markers, cwd), False))
+
+
 def _read_first(directory: str, names: Sequence[str]) -> list[Excerpt]:
     """The first file with anything in it, after those that had to be passed over."""
     passed_over: list[Excerpt] = []

@@ -8,12 +8,14 @@ from typing import Any, final
 
 import attrs
 
-from ..protocol import Provider, SandboxPolicy, Settings, WorkspaceWrite
+from ..protocol import Provider, ReadOnly, SandboxPolicy, Settings, WorkspaceWrite
 from ._auth import Key, find_key
 from ._build import build_settings
 from ._files import read_text
+from ._guides import was_trusted
 from ._host import find_shell, find_timezone
 from ._known import find_inert, find_unknown
+from ._permissions import read_workspace_write
 from ._role_files import find_roles
 from ._sources import Sources, read_sources
 from ._table import Table
@@ -82,7 +84,7 @@ def load_settings(
         settings,
         provider=_with_key(settings.provider, key),
         base_instructions=_read_instructions(root),
-        sandbox_policy=_with_directories(settings.sandbox_policy, cwd, add_dirs),
+        sandbox_policy=_with_directories(_policy(root, settings, cwd), cwd, add_dirs),
         collaboration=attrs.evolve(settings.collaboration, roles=found.roles),
         shell=find_shell(environ),
         timezone=find_timezone(environ),
@@ -121,9 +123,15 @@ def _read_instructions(root: Table) -> str | None:
     return text
 
 
-def _with_directories(
-    policy: SandboxPolicy | None, cwd: str, add_dirs: Sequence[str]
-) -> SandboxPolicy | None:
+def _policy(root: Table, settings: Settings, cwd: str) -> SandboxPolicy:
+    """What was chosen; without: writing in a project that somebody said is trusted, else none."""
+    if settings.sandbox_policy is not None:
+        return settings.sandbox_policy
+    trusted = settings.guides is not None and was_trusted(settings.guides, cwd)
+    return read_workspace_write(root) if trusted else ReadOnly()
+
+
+def _with_directories(policy: SandboxPolicy, cwd: str, add_dirs: Sequence[str]) -> SandboxPolicy:
     if not isinstance(policy, WorkspaceWrite):
         return policy
     added = tuple(os.path.normpath(os.path.join(cwd, path)) for path in add_dirs)

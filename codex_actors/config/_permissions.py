@@ -61,7 +61,7 @@ def _required(table: Table, key: str) -> bool:
 
 def read_sandbox_policy(root: Table) -> SandboxPolicy | None:
     """``sandbox_mode``, with ``[sandbox_workspace_write]`` if that is the mode."""
-    workspace = _read_workspace_write(root.table("sandbox_workspace_write"))
+    workspace = read_workspace_write(root)
     match root.choice("sandbox_mode", _MODES):
         case None:
             return None
@@ -73,7 +73,9 @@ def read_sandbox_policy(root: Table) -> SandboxPolicy | None:
             return DangerFullAccess()
 
 
-def _read_workspace_write(table: Table) -> WorkspaceWrite:
+def read_workspace_write(root: Table) -> WorkspaceWrite:
+    """``[sandbox_workspace_write]``: what may be written in that mode."""
+    table = root.table("sandbox_workspace_write")
     return WorkspaceWrite(
         writable_roots=table.files("writable_roots") or (),
         network_access=table.boolean("network_access") or False,

@@ -89,9 +89,17 @@ from ._patch_apply import PatchResult as PatchResult
 from ._patch_apply import apply_patch as apply_patch
 from ._patch_match import make_patch as make_patch
 from ._patch_match import update_text as update_text
+from ._patch_reach import PatchedPlace as PatchedPlace
+from ._patch_reach import PatchRefused as PatchRefused
+from ._patch_reach import refuse_beyond as refuse_beyond
 from ._patch_shell import ShellPatch as ShellPatch
 from ._patch_shell import find_shell_patch as find_shell_patch
 from ._patch_shell import heredoc_body as heredoc_body
+from ._profiles import profile_of as profile_of
+from ._reach import UNCONFINED as UNCONFINED
+from ._reach import Reach as Reach
+from ._reach import ReachRule as ReachRule
+from ._reach import is_below as is_below
 from ._replay import Replayed as Replayed
 from ._replay import legacy_compaction as legacy_compaction
 from ._replay import replay as replay

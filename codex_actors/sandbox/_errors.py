@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias, final
 
 from .._errors import CodexActorsError
@@ -113,12 +114,38 @@ class ProcessSurvived(ProcessError):
 
 @final
 class SandboxRefused(ProcessError):
-    """A sandbox cannot enforce the policy it was given; nothing was started."""
+    """A sandbox cannot enforce what it was asked to; nothing was started."""
 
-    def __init__(self, *, sandbox: str, policy: str) -> None:
+    def __init__(self, *, sandbox: str, reason: str) -> None:
         super().__init__(
-            f"sandbox {sandbox!r} cannot enforce policy {policy!r}; choose a sandbox that can,"
+            f"sandbox {sandbox!r} cannot enforce the policy: {reason}; choose a sandbox that can,"
             " or danger-full-access"
         )
         self.sandbox = sandbox
-        self.policy = policy
+        self.reason = reason
+
+
+@final
+class NoSandboxWorks(ProcessError):
+    """Nothing on this machine can enforce the policy; nothing was started."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        tried = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        super().__init__(
+            f"commands cannot be confined on this machine ({tried}); install bubblewrap, or allow"
+            " unprivileged user namespaces, or run it where nothing can be harmed and ask for"
+            " danger-full-access"
+        )
+        self.reasons = dict(reasons)
+
+
+@final
+class PatternsUnsupported(ProcessError):
+    """A permission profile names places by a pattern, which nothing here can enforce."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(
+            f"the permission profile has the pattern {pattern!r}, which is not supported; name"
+            " the paths one by one"
+        )
+        self.pattern = pattern

@@ -91,6 +91,18 @@ async def kill_all(
     return tuple(Survivor(row.pid, read_argv(row.pid)) for row in hunt.left)
 
 
+def interrupt_sessions_below(ancestor: int) -> None:
+    """Send SIGINT to what a process has started in other sessions, and not to itself.
+
+    What confines a command would not survive it, and the command neither. Where the process has
+    become the command, it gets the signal with its group.
+    """
+    sessions = {row.session for row in read_descendants(ancestor).values()} - {ancestor}
+    for session in sessions or {ancestor}:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(session, signal.SIGINT)
+
+
 def reap(rows: Sequence[ProcessRow], *, owned: Container[int]) -> None:
     """Bury the orphans among ``rows`` that have come to this program and died."""
     for row in rows:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import assert_never, final
+from typing import ClassVar, final
 
 import attrs
 
-from ..protocol import DangerFullAccess, ExternalSandbox, ReadOnly, SandboxPolicy, WorkspaceWrite
+from ..core import Reach
 from ._errors import SandboxRefused
 from ._spec import ProcessSpec
 
@@ -14,21 +14,16 @@ from ._spec import ProcessSpec
 @final
 @attrs.frozen
 class NoSandbox:
-    """Runs commands as they are, and only where the policy leaves nothing to enforce."""
+    """Runs commands as they are, and only where there is nothing to enforce."""
 
-    def confine(self, spec: ProcessSpec, policy: SandboxPolicy) -> ProcessSpec:
+    name: ClassVar[str] = "none"
+
+    def confine(self, spec: ProcessSpec, reach: Reach) -> ProcessSpec:
         """Return ``spec`` itself.
 
         Raises:
-            SandboxRefused: if ``policy`` is neither danger-full-access nor
-                an external sandbox, which somebody else enforces.
+            SandboxRefused: if ``reach`` has any limit.
         """
-        match policy:
-            case DangerFullAccess() | ExternalSandbox():
-                return spec
-            case ReadOnly():
-                raise SandboxRefused(sandbox="none", policy="read-only")
-            case WorkspaceWrite():
-                raise SandboxRefused(sandbox="none", policy="workspace-write")
-            case _:
-                assert_never(policy)
+        if not reach.is_unconfined:
+            raise SandboxRefused(sandbox=self.name, reason="it enforces nothing")
+        return spec

@@ -12,7 +12,7 @@ import trio
 
 from ._errors import NoTerminal, ProcessEnded, ProcessSurvived
 from ._family import Family
-from ._killing import NOTICE_SECONDS, Survivor, kill_all, within
+from ._killing import NOTICE_SECONDS, Survivor, interrupt_sessions_below, kill_all, within
 from ._pty import interrupt_foreground, resize
 from ._spec import OutputSink, ProcessSpec
 from ._start import Started
@@ -115,6 +115,8 @@ class Process:
             return
         if self.spec.tty:
             interrupt_foreground(self._stream.fileno())
+        elif self.spec.confined:
+            interrupt_sessions_below(self.pid)
         else:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGINT)

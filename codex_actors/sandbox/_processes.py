@@ -7,7 +7,7 @@ import math
 import os
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final, final
 
@@ -21,6 +21,7 @@ from ._leftovers import Record, open_record
 from ._nursery import open_hidden_nursery
 from ._process import Process
 from ._spec import OutputSink, ProcessSpec
+from ._stand_ins import hold_stand_ins
 from ._start import start
 from ._subreaper import become_subreaper
 from ._table import MARKER, Identity, ProcessRow, Table, read_row
@@ -113,7 +114,14 @@ class Processes:
     async def _start(self, spec: ProcessSpec, output: OutputSink) -> Process:
         self._count += 1
         family = Family(f"{self._family.marker}.{self._count}")
-        started = await start(spec, _with_marker(spec, family.marker))
+        held = ExitStack()
+        try:
+            if spec.stand_ins:
+                await trio.to_thread.run_sync(hold_stand_ins, held, spec)
+            started = await start(spec, _with_marker(spec, family.marker))
+        except BaseException:
+            held.close()
+            raise
         process = Process(spec, started, output, family)
         row = read_row(process.pid)
         identity = Identity(process.pid, row.identity.started if row is not None else 0)
@@ -121,15 +129,16 @@ class Processes:
         family.add_root(identity)
         self._running[process.pid] = self._kin[process.pid] = process
         self._stirred.set()
-        self._nursery.start_soon(self._serve, process, name=f"process {process.pid}")
+        self._nursery.start_soon(self._serve, process, held, name=f"process {process.pid}")
         if self._record is not None:
             await self._record.add(identity, spec.argv[0])
         return process
 
-    async def _serve(self, process: Process) -> None:
+    async def _serve(self, process: Process, held: ExitStack) -> None:
         try:
             await process._serve()
         finally:
+            held.close()
             del self._running[process.pid]
             self._family.remove_root(process.pid)
             self._stirred.set()

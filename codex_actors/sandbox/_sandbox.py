@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..protocol import SandboxPolicy
+from ..core import Reach
 from ._spec import ProcessSpec
 
 
 class Sandbox(Protocol):
-    """Rewrites a command so that it runs under a policy."""
+    """Rewrites a command so that it reaches no farther than it may."""
 
-    def confine(self, spec: ProcessSpec, policy: SandboxPolicy) -> ProcessSpec:
-        """Return what to start instead of ``spec``.
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    def confine(self, spec: ProcessSpec, reach: Reach) -> ProcessSpec:
+        """Return what to start instead of ``spec``. Looks at the disk: call it in a thread.
 
         Raises:
-            SandboxRefused: if this sandbox cannot enforce ``policy``. It never
+            SandboxRefused: if this sandbox cannot enforce ``reach``. It never
                 enforces less than was asked.
         """
         ...

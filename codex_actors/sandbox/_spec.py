@@ -25,6 +25,15 @@ class ProcessSpec:
     """Height of the terminal, in lines. 24 by 80 is what every terminal can show."""
     columns: int = 80
     """Width of the terminal, in characters."""
+    handed: Mapping[str, bytes] = attrs.field(factory=dict)
+    """What it can read from inherited descriptors: each word of ``argv`` that is a key here is
+    replaced by the number of a descriptor of these bytes."""
+    confined: bool = False
+    """A sandbox runs the command: it makes the terminal its own and ends with this program."""
+    in_session: bool = False
+    """Stay in the session of whoever starts it, and use that terminal."""
+    stand_ins: tuple[str, ...] = ()
+    """Paths where nothing is, and nothing may be made: empty folders stand there meanwhile."""
 
 
 class OutputSink(Protocol):

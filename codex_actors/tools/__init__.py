@@ -17,7 +17,6 @@ from ._plan import UPDATE_PLAN as UPDATE_PLAN
 from ._session import RunningProcess as RunningProcess
 from ._session import Session as Session
 from ._sessions import ExecSessions as ExecSessions
-from ._sessions import NoPolicy as NoPolicy
 from ._sessions import ProcessStarter as ProcessStarter
 from ._sessions import TooManyCommands as TooManyCommands
 from ._sessions import exec_sessions as exec_sessions

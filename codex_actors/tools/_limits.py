@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import os.path
-from typing import Final, assert_never
+from typing import Final
 
-from ..core import tokens_of_bytes
-from ..protocol import (
-    DangerFullAccess,
-    ExternalSandbox,
-    ReadOnly,
-    SandboxPolicy,
-    Settings,
-    TruncationPolicy,
-    WorkspaceWrite,
-)
+from ..core import Reach, tokens_of_bytes
+from ..protocol import ReadOnly, Settings, TruncationPolicy
+from ..sandbox import resolve_reach
 
 DEFAULT_OUTPUT_TOKENS: Final = 10_000
 """Tokens of output that a command's call gets when the model does not say; as Codex does."""
-
-NO_POLICY: Final = "no sandbox policy was chosen, so nothing may run; choose one"
 
 
 def absolute(path: str, cwd: str) -> str:
@@ -27,22 +18,13 @@ def absolute(path: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, path))
 
 
-def why_not_write(policy: SandboxPolicy | None) -> str | None:
-    """Return why this program itself may not write files under a policy; None if it may."""
-    match policy:
-        case None:
-            return NO_POLICY
-        case DangerFullAccess() | ExternalSandbox():
-            return None
-        case ReadOnly():
-            return "writing is forbidden by the sandbox policy read-only"
-        case WorkspaceWrite():
-            return (
-                "the sandbox policy workspace-write cannot be enforced here; choose"
-                " danger-full-access"
-            )
-        case _:
-            assert_never(policy)
+def reach_of(settings: Settings) -> Reach:
+    """Return what this program itself may touch on behalf of an agent. Blocks.
+
+    Who chose no policy may read only.
+    """
+    policy = settings.sandbox_policy or ReadOnly()
+    return resolve_reach(policy, settings.cwd, settings.environment)
 
 
 def output_limit(settings: Settings, requested: int | None) -> TruncationPolicy:

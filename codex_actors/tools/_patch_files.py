@@ -3,22 +3,24 @@
 A patch is carried out whole or not at all, as far as a file system allows: each file is
 replaced in one step, and when a step fails, those before it are undone. Another program
 that looks in the middle may see some files changed and others not.
+
+No file is read or written beyond a reach, whoever moves folders and links about meanwhile: each
+is looked for just before, its path is asked about, and `open_spot` goes to that path or nowhere.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import secrets
-import stat
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Final, assert_never, final
 
 import attrs
 
 from .._errors import CodexActorsError
-from ..core import MoveFile, Operation, RemoveFile, WriteFile
+from ..core import MoveFile, Operation, Reach, RemoveFile, WriteFile
+from ._spot import Content, open_spot
 
 MAX_PATCHED_BYTES: Final = 32 * 1024 * 1024
 """The largest file that a patch may touch: fitting one takes eight times its size in memory."""
@@ -32,47 +34,68 @@ class FileTrouble(CodexActorsError):
         self.path = path
 
 
-def read_text(path: str) -> str | None:
+def read_text(path: str, reach: Reach) -> str | None:
     """Return the text of a file with its line endings as they are; None if there is no file.
 
     Raises:
         FileTrouble: if it is no regular file, too large, not UTF-8, or may not be read.
     """
     try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise FileTrouble(f"path {path!r} is not a file", path)
-        if status.st_size > MAX_PATCHED_BYTES:
+        content = read_content(path, reach, most=MAX_PATCHED_BYTES)
+        if content.status.st_size > MAX_PATCHED_BYTES:
             raise FileTrouble(
-                f"file {path!r} has {status.st_size} bytes, and {MAX_PATCHED_BYTES} is the most"
-                " that a patch may touch; change it with a command",
+                f"file {path!r} has {content.status.st_size} bytes, and {MAX_PATCHED_BYTES} is the"
+                " most that a patch may touch; change it with a command",
                 path,
             )
-        with open(path, "rb") as file:
-            return file.read().decode()
+        return content.data.decode()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except IsADirectoryError as error:
+        raise FileTrouble(f"path {path!r} is not a file", path) from error
     except UnicodeDecodeError as error:
         raise FileTrouble(f"file {path!r} is not text: {error.reason} in UTF-8", path) from error
     except (OSError, ValueError) as error:
         raise FileTrouble(f"cannot read {path!r}: {_reason(error)}", path) from error
 
 
-def carry_out(operations: Iterable[Operation], before: Mapping[str, str | None]) -> None:
+def read_content(path: str, reach: Reach, *, most: int | None = None) -> Content:
+    """Return what a regular file holds, wherever a link leads within the reach.
+
+    Args:
+        path: Absolute.
+        reach: What may be read.
+        most: Bytes; of a file that is larger, nothing is read.
+
+    Raises:
+        OSError: if it cannot be read, or may not.
+        ValueError: if it is no path.
+    """
+    real = os.path.realpath(path)
+    if not reach.may_read(real):
+        raise PermissionError(errno.EACCES, "Permission denied")
+    with open_spot(real) as spot:
+        return spot.read(most=most)
+
+
+def carry_out(
+    operations: Iterable[Operation], before: Mapping[str, str | None], reach: Reach
+) -> None:
     """Perform all operations, or none.
 
     Args:
         operations: What to do, in order, with absolute paths.
         before: What each file must still hold, or None where there must be none.
+        reach: What may be written.
 
     Raises:
         FileTrouble: if a file has changed, or a step fails. Steps before it are undone; the
             message names what could not be.
     """
     for path, text in before.items():
-        if read_text(path) != text:
+        if read_text(path, reach) != text:
             raise FileTrouble(f"{path!r} has changed meanwhile; nothing was written", path)
-    work = _Work()
+    work = _Work(reach)
     for operation in operations:
         try:
             work.perform(operation)
@@ -87,6 +110,7 @@ def carry_out(operations: Iterable[Operation], before: Mapping[str, str | None])
 class _Work:
     """What was done so far, and how to undo it."""
 
+    _reach: Reach
     _undo: list[tuple[str, Callable[[], object]]] = attrs.field(factory=list, init=False)
 
     def perform(self, operation: Operation) -> None:
@@ -115,78 +139,69 @@ class _Work:
 
     def _write(self, path: str, text: str, *, like: str) -> None:
         """Make ``path``, or what it links to, hold ``text``; keep its mode, or that of ``like``."""
-        target = os.path.realpath(path)
-        self._make_directory(os.path.dirname(target))
-        old = _Kept.of(target)
-        style = _Kept.of(os.path.realpath(like)) if old is None else old
-        if old is not None and not os.access(target, os.W_OK):
-            raise PermissionError(0, "the file is read-only")
-        _replace(target, text.encode(), style)
-        undo = partial(os.unlink, target) if old is None else partial(old.restore, target)
+        target = self._allowed(os.path.realpath(path))
+        data = text.encode()
+        self._make_folder(os.path.dirname(target))
+        old = _find(target)
+        style = _find(os.path.realpath(like)) if old is None else old
+        with open_spot(target) as spot:
+            if old is not None and not spot.is_writable():
+                raise PermissionError(0, "the file is read-only")
+            spot.replace(data, None if style is None else style.status)
+        undo = partial(_unlink, target) if old is None else partial(_restore, target, old)
         self._undo.append((target, undo))
 
     def _remove(self, path: str) -> None:
-        if os.path.islink(path):
-            undo: Callable[[], object] = partial(os.symlink, os.readlink(path), path)
-        else:
-            old = _Kept.of(path)
-            undo = partial(old.restore, path) if old is not None else lambda: None
-        os.unlink(path)
-        self._undo.append((path, undo))
+        place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        with open_spot(self._allowed(place)) as spot:
+            target = spot.link_target()
+            if target is None:
+                undo: Callable[[], object] = partial(_restore, place, spot.read())
+            else:
+                undo = partial(_link, place, target)
+            spot.unlink()
+        self._undo.append((place, undo))
 
-    def _make_directory(self, path: str) -> None:
+    def _make_folder(self, path: str) -> None:
         if os.path.isdir(path):
             return
-        self._make_directory(os.path.dirname(path))
-        os.mkdir(path)
-        self._undo.append((path, partial(os.rmdir, path)))
+        self._make_folder(os.path.dirname(path))
+        with open_spot(self._allowed(path)) as spot:
+            spot.make_folder()
+        self._undo.append((path, partial(_remove_folder, path)))
+
+    def _allowed(self, path: str) -> str:
+        if not self._reach.may_write(path):
+            raise PermissionError(errno.EACCES, "the sandbox policy does not allow it")
+        return path
 
 
-@final
-@attrs.frozen
-class _Kept:
-    """A file as it was."""
-
-    data: bytes
-    status: os.stat_result
-
-    @classmethod
-    def of(cls, path: str) -> _Kept | None:
-        try:
-            status = os.stat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(0, "it is not a file")
-        with open(path, "rb") as file:
-            return cls(file.read(), status)
-
-    def restore(self, path: str) -> None:
-        _replace(path, self.data, self)
-
-
-def _replace(path: str, data: bytes, style: _Kept | None) -> None:
-    """Put a new file in the place of ``path`` in one step."""
-    temporary = os.path.join(os.path.dirname(path), f".codex-patch-{secrets.token_hex(8)}")
-    # Nobody else may read a private file while it is being written.
-    mode = 0o666 if style is None else 0o600
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+def _find(path: str) -> Content | None:
     try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        if style is not None:
-            _dress(temporary, style.status)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        with open_spot(path) as spot:
+            return spot.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
-def _dress(path: str, status: os.stat_result) -> None:
-    """Give a new file the owner, as far as we may, and the mode of an old one."""
-    with suppress(PermissionError):
-        os.chown(path, status.st_uid, status.st_gid)
-    os.chmod(path, stat.S_IMODE(status.st_mode))
+def _restore(path: str, content: Content) -> None:
+    with open_spot(path) as spot:
+        spot.replace(content.data, content.status)
+
+
+def _link(path: str, target: str) -> None:
+    with open_spot(path) as spot:
+        spot.link(target)
+
+
+def _unlink(path: str) -> None:
+    with open_spot(path) as spot:
+        spot.unlink()
+
+
+def _remove_folder(path: str) -> None:
+    with open_spot(path) as spot:
+        spot.remove_folder()
 
 
 def _reason(error: Exception) -> str:

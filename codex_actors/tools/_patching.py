@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
 from typing import final
 
 import attrs
 import trio
 
 from ..core import (
-    DeleteHunk,
-    Hunk,
-    Patch,
     PatchError,
+    PatchRefused,
     PatchResult,
-    UpdateHunk,
+    Reach,
     apply_patch,
     parse_patch,
+    refuse_beyond,
 )
-from ..protocol import FileChange, FileChangeItem, UpdateFile
+from ..protocol import FileChange, FileChangeItem, Settings
 from ._announce import announce_completed, announce_started
-from ._limits import absolute, why_not_write
+from ._limits import reach_of
 from ._patch_files import FileTrouble, carry_out, read_text
+from ._patch_places import Places
 from ._tool import ToolContext
 
 
@@ -46,15 +45,13 @@ async def run_patch(text: str, cwd: str, call_id: str, context: ToolContext) -> 
 
     Cancellation: before writing, nothing has happened; writing is not cut off.
     """
-    refusal = why_not_write(context.settings.sandbox_policy)
-    if refusal is not None:
-        await trio.lowlevel.checkpoint()
-        return Patched(f"patch rejected: {refusal}", ok=False)
     try:
-        plan = await trio.to_thread.run_sync(_prepare, text, cwd)
+        plan = await trio.to_thread.run_sync(_prepare, text, cwd, context.settings)
     except (PatchError, FileTrouble) as error:
         reason = error.explain() if isinstance(error, PatchError) else str(error)
         return Patched(f"apply_patch verification failed: {reason}", ok=False)
+    except PatchRefused as error:
+        return Patched(f"patch rejected: {error}; rejected by user approval settings", ok=False)
     return await _carry_out(plan, call_id, context)
 
 
@@ -67,6 +64,7 @@ class _Plan:
     before: dict[str, str | None]
     changes: dict[str, FileChange]
     root: str
+    reach: Reach
 
 
 async def _carry_out(plan: _Plan, call_id: str, context: ToolContext) -> Patched:
@@ -96,7 +94,9 @@ async def _write(plan: _Plan) -> str | None:
     # begins, the world must be told how it ends.
     with trio.CancelScope(shield=True):
         try:
-            await trio.to_thread.run_sync(carry_out, plan.result.operations, plan.before)
+            await trio.to_thread.run_sync(
+                carry_out, plan.result.operations, plan.before, plan.reach
+            )
         except FileTrouble as error:
             return str(error)
     return None
@@ -105,86 +105,31 @@ async def _write(plan: _Plan) -> str | None:
 # --- in a thread ------------------------------------------------------------
 
 
-def _prepare(text: str, cwd: str) -> _Plan:
+def _prepare(text: str, cwd: str, settings: Settings) -> _Plan:
     """Read what the patch touches, and find out what it does.
 
     Raises:
         PatchError: as `parse_patch` and `apply_patch` say.
         FileTrouble: if a file cannot be read; the message names the hunk.
+        PatchRefused: if it would write where that is not allowed.
     """
+    reach = reach_of(settings)
     patch = parse_patch(text)
     if patch.environment is not None:
         raise PatchError("there are no environments to choose from; leave the line out")
-    places = _Places(cwd, patch)
+    places = Places(cwd, patch)
     files: dict[str, str | None] = {}
 
     def read(path: str) -> str | None:
-        files[path] = read_text(path)
+        files[path] = read_text(path, reach)
         return files[path]
 
     try:
         result = apply_patch(patch, read, resolve=places.resolve)
     except FileTrouble as error:
         raise FileTrouble(f"{places.hunk(error.path)}: {error}", error.path) from error
-    return _Plan(result, files, places.spell(result.changes), _find_root(cwd))
-
-
-@final
-class _Places:
-    """Where the paths of one patch lead.
-
-    Two names of one file are one file, or a hunk would undo what another did. Only a link
-    that the patch removes stands for itself: not the file is to go, but the link.
-    """
-
-    def __init__(self, cwd: str, patch: Patch) -> None:
-        self._cwd = cwd
-        self._hunks = patch.hunks
-        self._removed = {self._absolute(hunk.path) for hunk in patch.hunks if _removes(hunk)}
-        self._spelled: dict[str, str] = {}
-
-    def resolve(self, path: str) -> str:
-        spelled = self._absolute(path)
-        try:
-            real = self._real(spelled)
-        except ValueError as error:
-            raise FileTrouble(f"{path!r} is no path: {error}", spelled) from error
-        self._spelled.setdefault(real, spelled)
-        return real
-
-    def spell(self, changes: Mapping[str, FileChange]) -> dict[str, FileChange]:
-        """The changes by path, with the paths as the patch has them, made absolute."""
-        spelled = {
-            self._spelled[path]: attrs.evolve(change, move_path=self._spelled[change.move_path])
-            if isinstance(change, UpdateFile) and change.move_path is not None
-            else change
-            for path, change in changes.items()
-        }
-        return dict(sorted(spelled.items()))
-
-    def hunk(self, real: str) -> str:
-        """Which hunk is the first about a file, for people."""
-        for number, hunk in enumerate(self._hunks, 1):
-            paths = {hunk.path, getattr(hunk, "move_path", None) or hunk.path}
-            if self._spelled.get(real, real) in map(self._absolute, paths):
-                return f"hunk {number}"
-        return "the patch"
-
-    def _real(self, spelled: str) -> str:
-        if spelled not in self._removed or not os.path.islink(spelled):
-            return os.path.realpath(spelled)
-        return os.path.join(os.path.realpath(os.path.dirname(spelled)), os.path.basename(spelled))
-
-    def _absolute(self, path: str) -> str:
-        return absolute(path, self._cwd)
-
-
-def _removes(hunk: Hunk) -> bool:
-    match hunk:
-        case DeleteHunk() | UpdateHunk(move_path=str()):
-            return True
-        case _:
-            return False
+    refuse_beyond(reach, places.written(result.operations))
+    return _Plan(result, files, places.spell(result.changes), _find_root(cwd), reach)
 
 
 def _find_root(cwd: str) -> str:

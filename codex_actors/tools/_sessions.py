@@ -11,9 +11,8 @@ from typing import Final, Protocol, final
 import trio
 
 from .._errors import CodexActorsError
-from ..protocol import WarningRaised
-from ..sandbox import NoSandbox, OutputSink, ProcessSpec, Sandbox
-from ._limits import NO_POLICY
+from ..protocol import ReadOnly, WarningRaised
+from ..sandbox import OutputSink, ProcessSpec, Sandbox, confine
 from ._pruning import MANY_SESSIONS, MAX_SESSIONS, choose_victim
 from ._session import RunningProcess, Session
 from ._tool import ToolContext
@@ -42,14 +41,6 @@ class TooManyCommands(CodexActorsError):
 
 
 @final
-class NoPolicy(CodexActorsError):
-    """Nobody said what commands may touch."""
-
-    def __init__(self) -> None:
-        super().__init__(NO_POLICY)
-
-
-@final
 class ExecSessions:
     """An agent's commands by session id. Made by `open_exec_sessions`."""
 
@@ -58,7 +49,7 @@ class ExecSessions:
         processes: ProcessStarter,
         nursery: trio.Nursery,
         *,
-        sandbox: Sandbox,
+        sandbox: Sandbox | None,
         new_session_id: Callable[[], int],
         new_chunk_id: Callable[[], str],
     ) -> None:
@@ -88,13 +79,17 @@ class ExecSessions:
         If there are too many, the one that was not used for longest is ended.
 
         Raises:
-            NoPolicy: if the settings say nothing of what commands may touch.
             TooManyCommands: if none can be ended to make room.
             ProcessError: if it cannot be started, or not under this policy.
 
         Cancellation: nothing runs.
         """
-        confined = self._confine(spec, context)
+        confined = await confine(
+            spec,
+            context.settings.sandbox_policy or ReadOnly(),
+            workspace=context.settings.cwd,
+            sandbox=self._sandbox,
+        )
         self._make_room(context)
         session = Session(self._free_id(), call_id, spec, context)
         self._sessions[session.id] = session
@@ -119,12 +114,6 @@ class ExecSessions:
     def forget(self, session: Session) -> None:
         """The model has seen its end: its id means nothing any more."""
         self._sessions.pop(session.id, None)
-
-    def _confine(self, spec: ProcessSpec, context: ToolContext) -> ProcessSpec:
-        policy = context.settings.sandbox_policy
-        if policy is None:
-            raise NoPolicy
-        return self._sandbox.confine(spec, policy)
 
     def _free_id(self) -> int:
         while (found := self._new_session_id()) in self._sessions:
@@ -178,14 +167,15 @@ def _random_chunk_id() -> str:
 
 
 def exec_sessions(
-    processes: ProcessStarter, nursery: trio.Nursery, *, sandbox: Sandbox = NoSandbox()
+    processes: ProcessStarter, nursery: trio.Nursery, *, sandbox: Sandbox | None = None
 ) -> ExecSessions:
     """Return an agent's commands, for a scope that it has already.
 
     Args:
         processes: Starts and owns their processes.
         nursery: Holds the tasks that watch them; its owner calls `ExecSessions.kill_all`.
-        sandbox: Confines each command to the policy in the settings of its turn.
+        sandbox: Confines each command to the policy in the settings of its turn; chosen for
+            each without, and for a policy that nobody gave, which is read-only.
     """
     return ExecSessions(
         processes,
@@ -200,7 +190,7 @@ def exec_sessions(
 async def open_exec_sessions(
     processes: ProcessStarter,
     *,
-    sandbox: Sandbox = NoSandbox(),
+    sandbox: Sandbox | None = None,
     new_session_id: Callable[[], int] = _random_session_id,
     new_chunk_id: Callable[[], str] = _random_chunk_id,
 ) -> AsyncGenerator[ExecSessions, None]:
@@ -208,7 +198,8 @@ async def open_exec_sessions(
 
     Args:
         processes: Starts and owns their processes.
-        sandbox: Confines each command to the policy in the settings of its turn.
+        sandbox: Confines each command to the policy in the settings of its turn; chosen for
+            each without, and for a policy that nobody gave, which is read-only.
         new_session_id: Makes the numbers by which the model knows running commands. It is
             asked again if the number is taken.
         new_chunk_id: Makes the six hexadecimal digits on top of each output.

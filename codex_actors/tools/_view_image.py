@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import base64
-import os
-import stat
+import os.path
 from typing import Annotated, Final, Literal, final
 
 import attrs
 import trio
 
+from ..core import UNCONFINED, Reach
 from ..protocol import ImageViewItem, InputImage, ToolCall, ToolOutput
 from ._announce import announce_completed, announce_started
 from ._arguments import function_tool
-from ._limits import absolute
+from ._limits import absolute, reach_of
+from ._patch_files import read_content
 from ._tool import Tool, ToolContext, refuse
 
 MAX_IMAGE_BYTES: Final = 20 * 1024 * 1024
 """The largest file that is sent; with base64's third on top, requests stay below 30 MB."""
 
 
-async def load_image(path: str, *, detail: str | None = None) -> InputImage | str:
+async def load_image(
+    path: str, *, detail: str | None = None, reach: Reach = UNCONFINED
+) -> InputImage | str:
     """Return a picture as a part of a message, or in one sentence why that cannot be.
 
     Pictures go to the model as they are: nothing is resized or converted.
@@ -28,11 +31,12 @@ async def load_image(path: str, *, detail: str | None = None) -> InputImage | st
     Args:
         path: Where it is. PNG, JPEG, GIF and WebP are known by their first bytes.
         detail: How closely the model is to look; ``high`` if not given.
+        reach: What may be read, wherever links lead.
 
     Cancellation: nothing has happened.
     """
     try:
-        data = await trio.to_thread.run_sync(_read, path, abandon_on_cancel=True)
+        data = await trio.to_thread.run_sync(_read, path, reach, abandon_on_cancel=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         return f"unable to locate image at {path!r}: {reason}"
@@ -48,27 +52,17 @@ async def load_image(path: str, *, detail: str | None = None) -> InputImage | st
     return InputImage(f"data:image/{kind};base64,{text}", detail or "high")
 
 
-def _read(path: str) -> bytes | str:
-    # Opened first and looked at then, so that it cannot be swapped for a pipe in between;
-    # without blocking, so that a pipe that nobody writes to is not waited for.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def _read(path: str, reach: Reach) -> bytes | str:
     try:
-        return _read_open(path, descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _read_open(path: str, descriptor: int) -> bytes | str:
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
+        content = read_content(os.path.abspath(path), reach, most=MAX_IMAGE_BYTES)
+    except IsADirectoryError:
         return f"image path {path!r} is not a file"
-    if status.st_size > MAX_IMAGE_BYTES:
+    if content.status.st_size > MAX_IMAGE_BYTES:
         return (
-            f"unable to process image {path!r}: it has {status.st_size} bytes, and"
+            f"unable to process image {path!r}: it has {content.status.st_size} bytes, and"
             f" {MAX_IMAGE_BYTES} is the most that can be sent; make it smaller"
         )
-    with open(descriptor, "rb", closefd=False) as file:
-        return file.read(MAX_IMAGE_BYTES)
+    return content.data
 
 
 def _kind(data: bytes) -> str | None:
@@ -105,7 +99,8 @@ async def _view_image(view: _View, call: ToolCall, context: ToolContext) -> Tool
         return refuse(call, f"view_image is not possible: {model.slug} takes no images")
     path = absolute(view.path, context.settings.cwd)
     detail = view.detail if model.supports_image_detail_original else None
-    picture = await load_image(path, detail=detail)
+    reach = await trio.to_thread.run_sync(reach_of, context.settings)
+    picture = await load_image(path, detail=detail, reach=reach)
     if isinstance(picture, str):
         return refuse(call, picture)
     item = ImageViewItem(id=call.call_id, path=path)

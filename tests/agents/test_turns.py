@@ -27,7 +27,6 @@ from codex_actors.protocol import (
     Message,
     Overrides,
     OverrideSettings,
-    ReadOnly,
     Settings,
     StreamBroke,
     TaskCompleted,
@@ -38,6 +37,7 @@ from codex_actors.protocol import (
     ToolOutput,
     TurnAborted,
     TurnCompleted,
+    WorkspaceWrite,
     user_message,
 )
 from codex_actors.tools import Toolbox
@@ -400,13 +400,15 @@ async def test_injected_items_are_in_the_next_request(tmp_path: Path) -> None:
     assert filled == ToolOutput(call_id="x", output="aborted")
 
 
-async def test_a_sandbox_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+async def test_a_policy_that_cannot_be_enforced_is_refused(tmp_path: Path) -> None:
+    # Commands could change whatever would confine the next ones.
+    everything = WorkspaceWrite(writable_roots=("/",))
     async with open_tree(tmp_path, remember([{"say": "ok"}])) as tree:
         root = await tree.spawn()
 
-        with pytest.raises(SandboxUnavailable, match="'read-only'"):
-            await root.assign("go", overrides=Overrides(sandbox_policy=ReadOnly()))
-    async with open_tree(tmp_path, remember(), sandbox_policy=None) as tree:
+        with pytest.raises(SandboxUnavailable, match="'workspace-write'"):
+            await root.assign("go", overrides=Overrides(sandbox_policy=everything))
+    async with open_tree(tmp_path, remember(), sandbox_policy=everything) as tree:
         with pytest.raises(SandboxUnavailable, match="danger-full-access"):
             await tree.spawn()
 

@@ -54,6 +54,7 @@ def test_nothing_configured_but_a_key(tmp_path: Path) -> None:
         provider=attrs.evolve(found.provider, id="openai", bearer_token="k"),
         cwd="/w",
         home=str(tmp_path),
+        sandbox_policy=ReadOnly(),
         guides=GuideRules(),
         shell="/bin/sh",
         models=found.models,
@@ -167,7 +168,7 @@ def test_the_scripted_provider(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "policy"),
     [
-        ([], None),
+        ([], ReadOnly()),
         (["sandbox_mode=read-only"], ReadOnly()),
         (["sandbox_mode=danger-full-access"], DangerFullAccess()),
         (
@@ -186,6 +187,24 @@ def test_sandbox(tmp_path: Path, overrides: list[str], policy: object) -> None:
     found = settings(tmp_path, *overrides, add_dirs=["added"])
 
     assert policy == found.sandbox_policy
+
+
+@pytest.mark.parametrize(
+    ("level", "policy"),
+    [
+        ("trusted", WorkspaceWrite(writable_roots=("/w/added",), exclude_slash_tmp=True)),
+        ("untrusted", ReadOnly()),
+    ],
+)
+def test_without_a_mode_a_trusted_project_can_be_written(
+    tmp_path: Path, level: str, policy: object
+) -> None:
+    toml = f"""
+        sandbox_workspace_write.exclude_slash_tmp = true
+        projects."/w".trust_level = "{level}"
+    """
+
+    assert policy == settings(tmp_path, toml=toml, add_dirs=["added"]).sandbox_policy
 
 
 def test_a_relative_path_starts_where_it_was_written(tmp_path: Path) -> None:

@@ -2,33 +2,26 @@ from __future__ import annotations
 
 import pytest
 
-from codex_actors.protocol import (
-    DangerFullAccess,
-    ExternalSandbox,
-    ReadOnly,
-    SandboxPolicy,
-    WorkspaceWrite,
-)
+from codex_actors.core import UNCONFINED, Reach
 from codex_actors.sandbox import NoSandbox, ProcessSpec, Sandbox, SandboxRefused
 
 SPEC = ProcessSpec(argv=("true",), cwd="/", env={})
 
 
-@pytest.mark.parametrize("policy", [DangerFullAccess(), ExternalSandbox()])
-def test_what_needs_no_sandbox_runs_as_it_is(policy: SandboxPolicy) -> None:
+def test_what_needs_no_sandbox_runs_as_it_is() -> None:
     sandbox: Sandbox = NoSandbox()
 
-    assert sandbox.confine(SPEC, policy) == SPEC
+    assert sandbox.confine(SPEC, UNCONFINED) == SPEC
 
 
 @pytest.mark.parametrize(
-    ("policy", "name"), [(ReadOnly(), "read-only"), (WorkspaceWrite(), "workspace-write")]
+    "reach", [Reach(rules=UNCONFINED.rules, network=False), Reach(rules=(), network=True)]
 )
-def test_what_it_cannot_enforce_it_refuses(policy: SandboxPolicy, name: str) -> None:
+def test_what_it_cannot_enforce_it_refuses(reach: Reach) -> None:
     with pytest.raises(SandboxRefused, match="choose a sandbox that can") as caught:
-        NoSandbox().confine(SPEC, policy)
+        NoSandbox().confine(SPEC, reach)
 
-    assert ("none", name) == (caught.value.sandbox, caught.value.policy)
+    assert "none" == caught.value.sandbox
 
 
 def test_a_command_names_a_program() -> None:

@@ -13,11 +13,8 @@ from codex_actors.protocol import (
     FileChangeItem,
     ItemCompleted,
     ItemStarted,
-    ReadOnly,
-    SandboxPolicy,
     ToolOutput,
     UpdateFile,
-    WorkspaceWrite,
 )
 from tests.tools.support import World, make_settings, open_world
 
@@ -161,18 +158,6 @@ async def test_the_expected_lines_are_shown(world: World, tmp_path: Path) -> Non
     output = await world.patch(patch(*update("a.txt", "nope", "x")))
 
     assert "nope" == output.text.splitlines()[-1]
-
-
-@pytest.mark.parametrize("policy", [None, ReadOnly(), WorkspaceWrite()])
-async def test_nothing_is_written_under_a_policy_that_cannot_be_enforced(
-    tmp_path: Path, policy: SandboxPolicy | None
-) -> None:
-    async with open_world(tmp_path, sandbox_policy=policy) as world:
-        output = await world.patch(patch(*add("a.txt")))
-
-    assert not output.ok
-    assert output.text.startswith("patch rejected: ")
-    assert {} == tree(tmp_path)
 
 
 class TestRollBack:

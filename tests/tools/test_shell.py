@@ -179,14 +179,23 @@ class TestExecCommand:
         assert "'never'" in output.text
         assert [] == world.events
 
-    @pytest.mark.parametrize("policy", [None, ReadOnly(), WorkspaceWrite()])
-    async def test_nothing_runs_under_a_policy_that_cannot_be_enforced(
+    @pytest.mark.parametrize("policy", [None, ReadOnly()])
+    async def test_what_may_only_read_writes_nothing(
         self, tmp_path: Path, policy: SandboxPolicy | None
     ) -> None:
         async with open_world(tmp_path, sandbox_policy=policy) as world:
             output = await world.call("exec_command", cmd="touch x")
 
+        assert "Process exited with code 1" in output.text or not output.ok
+        assert [] == list(tmp_path.iterdir())
+
+    async def test_a_policy_that_cannot_be_enforced_runs_nothing(self, tmp_path: Path) -> None:
+        profile_of_nothing = WorkspaceWrite(writable_roots=("/",))
+        async with open_world(tmp_path, sandbox_policy=profile_of_nothing) as world:
+            output = await world.call("exec_command", cmd="touch x")
+
         assert not output.ok
+        assert "cannot be confined" in output.text
         assert [] == list(tmp_path.iterdir())
 
     @pytest.mark.parametrize(

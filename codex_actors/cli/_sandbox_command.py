@@ -1,0 +1,78 @@
+"""`codex-actors sandbox`: any command under a policy, so that a person can try it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from ..protocol import DangerFullAccess, ReadOnly, SandboxPolicy, WorkspaceWrite
+from ..sandbox import ProcessSpec, Sandbox, confine, find_sandboxes, run_here, sandbox_faults
+from ._config_flags import MODES, ConfigFlags, find_directory
+from ._errors import UsageError
+
+MECHANISMS: Final = ("bubblewrap", "namespaces", "landlock")
+
+
+def sandbox_command(argv: Sequence[str]) -> int:
+    """Run a command under a policy, and return its exit status.
+
+    Raises:
+        CodexActorsError: if it cannot be confined, or not be started.
+        SystemExit: if the words are wrong, or ask for help.
+    """
+    options = sandbox_parser().parse_args(argv)
+    cwd = find_directory(ConfigFlags(directory=options.cd))
+    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=dict(os.environ), in_session=True)
+    sandbox = None if options.mechanism is None else _find(options.mechanism)
+
+    async def prepare() -> ProcessSpec:
+        return await confine(spec, _policy(options), workspace=cwd, sandbox=sandbox)
+
+    return run_here(trio.run(prepare))
+
+
+def sandbox_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    parser = argparse.ArgumentParser(
+        prog="codex-actors sandbox",
+        description="Run a command as an agent's commands are run, under a sandbox policy.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("-s", "--sandbox", choices=MODES, default="read-only", help="what the command may touch")
+    add("--mechanism", choices=MECHANISMS, help="what enforces it; without, the first that can")
+    add("-C", "--cd", metavar="DIR", help="the directory to work in")
+    add(
+        "--add-dir",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="let the command write there, too, if the mode is workspace-write",
+    )
+    add("--network", action="store_true", help="let the command use the network")
+    add("command", nargs="+", metavar="CMD", help="the command, after --")
+    return parser
+
+
+def _policy(options: argparse.Namespace) -> SandboxPolicy:
+    match options.sandbox:
+        case "danger-full-access":
+            return DangerFullAccess()
+        case "workspace-write":
+            roots = tuple(map(os.path.abspath, options.add_dir))
+            return WorkspaceWrite(writable_roots=roots, network_access=options.network)
+        case _:
+            return ReadOnly(network_access=options.network)
+
+
+def _find(name: str) -> Sandbox:
+    for sandbox in find_sandboxes():
+        if sandbox.name == name:
+            return sandbox
+    raise UsageError(
+        f"{name} does not work on this machine: {sandbox_faults()[name]}; leave out --mechanism"
+    )

@@ -1,0 +1,81 @@
+"""From a policy to a command that is confined by it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import attrs
+import trio
+
+from ..core import Reach
+from ..protocol import (
+    DangerFullAccess,
+    DisabledProfile,
+    ExternalProfile,
+    ExternalSandbox,
+    PermissionProfile,
+    SandboxPolicy,
+)
+from ._finding import find_sandbox
+from ._resolve import resolve_reach
+from ._sandbox import Sandbox
+from ._seatbelt import Seatbelt
+from ._spec import ProcessSpec
+from ._start import find_program
+
+
+async def confine(
+    spec: ProcessSpec,
+    policy: SandboxPolicy | PermissionProfile,
+    *,
+    workspace: str,
+    sandbox: Sandbox | None = None,
+) -> ProcessSpec:
+    """Return what to start instead of ``spec``, so that it keeps to a policy.
+
+    Args:
+        spec: A command.
+        policy: What it may touch.
+        workspace: The folder that the policy is about, which may be above the command's.
+        sandbox: What is to enforce it; chosen by `find_sandbox` without.
+
+    Raises:
+        CouldNotStart: if the command or its folder does not exist.
+        NoSandboxWorks: if nothing here can enforce the policy.
+        SandboxRefused: if the sandbox cannot.
+
+    Cancellation: nothing has happened. Not a checkpoint where there is nothing to enforce.
+    """
+    if isinstance(policy, DangerFullAccess | ExternalSandbox | DisabledProfile | ExternalProfile):
+        return spec
+    return await trio.to_thread.run_sync(_confine, spec, policy, workspace, sandbox)
+
+
+def _confine(
+    spec: ProcessSpec,
+    policy: SandboxPolicy | PermissionProfile,
+    workspace: str,
+    sandbox: Sandbox | None,
+) -> ProcessSpec:
+    reach = resolve_reach(policy, workspace, spec.env)
+    if reach.is_unconfined:
+        return spec
+    chosen = sandbox or choose_sandbox(reach, workspace)
+    find_program(spec, spec.env)
+    env = dict(spec.env)
+    if not reach.network:
+        env["CODEX_SANDBOX_NETWORK_DISABLED"] = "1"
+    if isinstance(chosen, Seatbelt):
+        env["CODEX_SANDBOX"] = "seatbelt"
+    there = os.path.realpath(spec.cwd)
+    return chosen.confine(attrs.evolve(spec, cwd=there, env=env), reach)
+
+
+def choose_sandbox(reach: Reach, workspace: str) -> Sandbox:
+    """Return the sandbox for this system. Blocks.
+
+    Raises:
+        NoSandboxWorks: if nothing here can enforce ``reach``.
+    """
+    return Seatbelt() if sys.platform == "darwin" else find_sandbox(reach, cwd=workspace)

@@ -1,0 +1,303 @@
+"""What our own sandboxes do in the new process, before it becomes the command.
+
+This module runs in an interpreter of its own, without the rest of the package: nothing but
+the standard library may be imported here, and little of that, for each import is waited for. It
+works with the kernel directly. Kernel structures and constants are from <linux/mount.h>,
+<linux/landlock.h>, <linux/sched.h>, <linux/prctl.h> and <linux/capability.h>.
+"""
+
+from __future__ import annotations
+
+# `signal` and `typing` would take longer to import than all that is done here; stubs do not know
+# what `signal` is made of.
+import _signal as signal  # type: ignore[import-not-found]
+import ctypes
+import os
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+# A shell's word for a program that could not be run.
+_NOT_RUN: Final = 126
+
+_NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
+    *(0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000),
+)
+# Numbers of system calls that every machine shares.
+_OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+
+_HERE: Final = -100
+_EMPTY_PATH: Final = 0x1000
+_RECURSIVE: Final = 0x8000
+_READ_ONLY: Final = 0x1
+_NO_SUID: Final = 0x2
+_NO_EXEC: Final = 0x8
+_NO_SYMLINKS: Final = 0x4
+_PRIVATE: Final = 1 << 18
+_WHOLE_TREE: Final = 1 << 14
+
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
+
+_FOR_THE_GROUP: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP)
+
+_libc: Final = ctypes.CDLL(None, use_errno=True)
+
+
+def main(job: dict[str, Any]) -> None:
+    """Confine this process as the job says, and become its command. Never returns."""
+    try:
+        (_run_in_namespaces if job["namespaces"] else _run_under_landlock)(job)
+    except OSError as error:
+        where = f" at {error.filename!r}" if error.filename else ""
+        os.write(2, f"codex-actors: cannot confine{where}: {error.strerror}\n".encode())
+    os._exit(_NOT_RUN)
+
+
+def _run_in_namespaces(job: dict[str, Any]) -> None:
+    _die_with_parent()
+    uid, gid = os.getuid(), os.getgid()
+    network = 0 if job["network"] else _NEW_NET
+    _check(_libc.unshare(_NEW_USER | _NEW_NS | _NEW_PID | _NEW_IPC | network))
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{uid} {uid} 1")
+    _write("/proc/self/gid_map", f"{gid} {gid} 1")
+    # Whoever signals the group means the command; this process lives on to tell how it ended.
+    before = {signum: signal.signal(signum, signal.SIG_IGN) for signum in _FOR_THE_GROUP}
+    init = os.fork()
+    if init:
+        _close_all()
+        os._exit(_status(os.waitpid(init, 0)[1]))
+    for signum, handler in before.items():
+        signal.signal(signum, signal.SIG_IGN if handler == signal.SIG_IGN else signal.SIG_DFL)
+    _die_with_parent()
+    _arrange(job)
+    os.chdir(job["cwd"])
+    _give_up_rights()
+    command = os.fork()
+    if command:
+        _close_all()
+        _reap_until(command)
+    _take_terminal(job)
+    _become(job)
+
+
+def _run_under_landlock(job: dict[str, Any]) -> None:
+    _die_with_parent()
+    _give_up_rights()
+    _take_terminal(job)
+    if job["writable"] is not None:
+        _restrict(job["writable"])
+    _become(job)
+
+
+def _become(job: dict[str, Any]) -> None:
+    _filter(job["filter"])
+    for signum in (signal.SIGPIPE, signal.SIGXFSZ):  # what Python ignores, a program does not
+        signal.signal(signum, signal.SIG_DFL)
+    try:
+        os.execvpe(job["argv"][0], job["argv"], os.environ)
+    except OSError as error:
+        error.filename = job["argv"][0]
+        raise
+
+
+def _take_terminal(job: dict[str, Any]) -> None:
+    """Lead a session of its own, so that Ctrl-C ends the command and not what confines it."""
+    if job["own_session"]:
+        os.setsid()
+    if job["terminal"]:
+        terminal = os.open("/dev/console" if job["namespaces"] else os.ttyname(0), os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(terminal, descriptor)
+
+
+def _arrange(job: dict[str, Any]) -> None:
+    """Put everything where the command will see it; all is taken before anything is covered."""
+    _check(_libc.mount(None, b"/", None, _PRIVATE | _WHOLE_TREE, None))
+    trees = [(path, kind, _take(path, kind)) for path, kind in job["mounts"]]
+    devices = [(name, _clone(_find(f"/dev/{name}"))) for name in _DEVICES]
+    terminal = _clone(_find(os.ttyname(0))) if job["terminal"] else None
+    if job["root"] == "read":
+        _set_read_only(_find("/"))
+    _make_devices(devices, terminal)
+    _make_proc()
+    for path, _, tree in trees:
+        if tree is not None:
+            _attach(tree, path)
+
+
+def _take(path: str, kind: str) -> int | None:
+    """A copy of what is to be seen at a path; None if nothing is there."""
+    try:
+        found = _find(path)
+    except FileNotFoundError:
+        return None
+    if kind == "hide":
+        return _nothing(os.path.isdir(path))
+    tree = _clone(found)
+    if kind == "read":
+        _set_read_only(tree)
+    return tree
+
+
+def _nothing(is_folder: bool) -> int:  # noqa: FBT001 - called once, by position
+    """A mount of something empty that nobody may read."""
+    _mount("tmpfs", "/dev", b"mode=000,size=4k" if is_folder else b"mode=755,size=4k")
+    path = "/dev"
+    if not is_folder:
+        path = "/dev/nothing"
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0))
+    tree = _clone(_find(path))
+    _check(_libc.umount2(b"/dev", 2))
+    _set_read_only(tree)
+    return tree
+
+
+def _make_devices(devices: list[tuple[str, int]], terminal: int | None) -> None:
+    _mount("tmpfs", "/dev", b"mode=755,size=256m")
+    for name, device in devices:
+        _touch(f"/dev/{name}")
+        _attach(device, f"/dev/{name}")
+    for name in ("pts", "shm"):
+        os.mkdir(f"/dev/{name}")
+    os.chmod("/dev/shm", 0o1777)  # noqa: S103, S108 - as every /dev/shm is
+    _mount("devpts", "/dev/pts", b"newinstance,ptmxmode=0666,mode=620", _NO_EXEC)
+    links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "core": "/proc/kcore"}
+    streams = {name: f"/proc/self/fd/{i}" for i, name in enumerate(("stdin", "stdout", "stderr"))}
+    for name, target in {**links, **streams}.items():
+        os.symlink(target, f"/dev/{name}")
+    if terminal is not None:
+        _touch("/dev/console")
+        _attach(terminal, "/dev/console")
+
+
+def _make_proc() -> None:
+    """The processes of this namespace only; and none of the switches for the whole machine."""
+    _mount("proc", "/proc", None, _NO_EXEC)
+    for name in ("sys", "sysrq-trigger", "irq", "bus", "fs"):
+        path = f"/proc/{name}"
+        if os.path.lexists(path):
+            tree = _clone(_find(path))
+            _set_read_only(tree)
+            _attach(tree, path)
+
+
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
+
+
+def _mount(kind: str, path: str, options: bytes | None, flags: int = 0) -> None:
+    _check(
+        _libc.mount(kind.encode(), path.encode(), kind.encode(), flags | _NO_SUID, options), path
+    )
+
+
+def _find(path: str) -> int:
+    """A path as a descriptor. It was resolved before: where a link stands now, somebody put it."""
+    how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW, 0, _NO_SYMLINKS)
+    return _check(_call(_OPENAT2, _HERE, os.fsencode(path), how, len(how)), path)
+
+
+def _clone(found: int) -> int:
+    tree = _check(_call(_OPEN_TREE, found, b"", 1 | os.O_CLOEXEC | _EMPTY_PATH | _RECURSIVE))
+    os.close(found)
+    return tree
+
+
+def _set_read_only(tree: int) -> None:
+    attr = struct.pack("=QQQQ", _READ_ONLY, 0, 0, 0)
+    flags = _EMPTY_PATH | _RECURSIVE
+    _check(_call(_MOUNT_SETATTR, tree, b"", flags, attr, len(attr)))
+
+
+def _attach(tree: int, path: str) -> None:
+    target = _find(path)
+    # From and to are both descriptors, without paths: 0x4 and 0x40.
+    _check(_call(_MOVE_MOUNT, tree, b"", target, b"", 0x44), path)
+    os.close(target)
+    os.close(tree)
+
+
+def _restrict(writable: list[str]) -> None:
+    """Let nothing be written but what is below these, and the harmless devices."""
+    abi = _check(_call(_CREATE_RULESET, None, 0, 1))
+    written = sum(1 << bit for bit in (1, *range(4, 13)))
+    written |= sum(1 << bit for bit, since in ((13, 2), (14, 3), (15, 5)) if abi >= since)
+    # Abstract sockets and signals stay below; from version 6 on.
+    ruleset = struct.pack("=QQQ", written, 0, 3) if abi >= 6 else struct.pack("=Q", written)
+    rules = _check(_call(_CREATE_RULESET, ruleset, len(ruleset), 0))
+    for path in writable:
+        _allow(rules, path, written)
+    for name in _DEVICES:
+        _allow(rules, f"/dev/{name}", written & (1 << 1 | 1 << 14 | 1 << 15))
+    _check(_call(_RESTRICT_SELF, rules, 0))
+    os.close(rules)
+
+
+def _allow(rules: int, path: str, rights: int) -> None:
+    found = _find(path)
+    if not os.path.isdir(path):
+        rights &= 1 << 1 | 1 << 14 | 1 << 15
+    _check(_call(_ADD_RULE, rules, 1, struct.pack("=Qi", rights, found), 0), path)
+    os.close(found)
+
+
+def _give_up_rights() -> None:
+    """Have no capability, and get none by running a program."""
+    for capability in range(64):
+        if _libc.prctl(24, capability, 0, 0, 0):
+            break  # it was the last, or there were none
+    _check(_libc.prctl(38, 1, 0, 0, 0))
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    _check(_libc.capset(header, (ctypes.c_uint32 * 6)()))
+
+
+def _filter(lines: bytes) -> None:
+    kept = ctypes.create_string_buffer(lines, len(lines))
+    program = struct.pack("@HP", len(lines) // 8, ctypes.addressof(kept))
+    _check(_libc.prctl(22, 2, program, 0, 0))
+
+
+def _die_with_parent() -> None:
+    parent = os.getppid()
+    _check(_libc.prctl(1, signal.SIGKILL, 0, 0, 0))
+    if os.getppid() != parent:
+        os._exit(_NOT_RUN)  # it died before
+
+
+def _reap_until(command: int) -> None:
+    """Be the parent of orphans, and end with the command; the kernel then ends the others."""
+    while True:
+        pid, status = os.wait()
+        if pid == command:
+            os._exit(_status(status))
+
+
+def _status(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _close_all() -> None:
+    """Keep nobody waiting for the end of a pipe that the command has closed."""
+    os.closerange(0, 1024)
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    os.write(descriptor, text.encode())
+    os.close(descriptor)
+
+
+def _call(number: int, *arguments: object) -> int:
+    return int(_libc.syscall(number, *arguments))
+
+
+def _check(result: int, path: str | None = None) -> int:
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error), path)
+    return result

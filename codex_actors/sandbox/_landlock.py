@@ -1,0 +1,56 @@
+"""Confining with Landlock, which needs no namespaces."""
+
+from __future__ import annotations
+
+from typing import ClassVar, final
+
+import attrs
+
+from ..core import Reach
+from ._errors import SandboxRefused
+from ._helper import PYTHON, helper_spec
+from ._machine import machine_of, refuse_if_writable
+from ._seccomp import filter_program
+from ._spec import ProcessSpec
+
+
+@final
+@attrs.frozen
+class Landlock:
+    """Runs commands that the kernel lets write below some paths only.
+
+    Landlock adds up what is allowed: nothing below a path that is allowed can be forbidden. What
+    files are like (modes, owners, times) it does not know; where not everything may be written,
+    the filter lets none of that be changed.
+    """
+
+    name: ClassVar[str] = "landlock"
+
+    def confine(self, spec: ProcessSpec, reach: Reach) -> ProcessSpec:
+        """Return an interpreter that restricts itself and becomes the command.
+
+        Raises:
+            SandboxRefused: if something may not be read, or not be written below a writable
+                path; or if the command could change the interpreter.
+        """
+        for reason in _obstacles(reach):
+            raise SandboxRefused(sandbox=self.name, reason=reason)
+        refuse_if_writable(self.name, PYTHON, reach)
+        everywhere = reach.writes_everywhere
+        job = {
+            "namespaces": False,
+            "writable": None if everywhere else list(reach.writable),
+            "filter": filter_program(
+                machine_of(self.name), network=reach.network, metadata=everywhere, shared=False
+            ),
+            "own_session": False,
+        }
+        return helper_spec(spec, job)
+
+
+def _obstacles(reach: Reach) -> list[str]:
+    found = [f"it cannot keep {path!r} from being read" for path in reach.denied]
+    if reach.access("/") == "deny":
+        found.append("it cannot show only parts of the disk")
+    found += [f"it cannot protect {path!r} below what is writable" for path in reach.protected]
+    return found

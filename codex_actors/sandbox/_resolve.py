@@ -1,0 +1,137 @@
+"""Looking at the disk for what a policy reaches.
+
+Policies name places; links, missing folders and the pointer files of git worktrees decide what
+those are. They are looked at when a process is about to start, because all of them may change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Final, assert_never
+
+from ..core import UNCONFINED, Reach, ReachRule, profile_of
+from ..protocol import (
+    DisabledProfile,
+    ExternalProfile,
+    GlobPlace,
+    ManagedProfile,
+    MinimalPlace,
+    PathPlace,
+    PermissionEntry,
+    PermissionProfile,
+    Place,
+    ProjectPlace,
+    RootPlace,
+    SandboxPolicy,
+    SlashTmpPlace,
+    TmpdirPlace,
+    UnknownPlace,
+)
+from ._errors import PatternsUnsupported
+
+PROTECTED: Final = (".git", ".agents", ".codex")
+"""Below each writable root these stay as they are: whoever writes them controls later runs."""
+# What a dynamically linked program needs; from the Filesystem Hierarchy Standard.
+_MINIMAL: Final = ("/bin", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr", "/dev", "/proc")
+
+
+def resolve_reach(
+    policy: SandboxPolicy | PermissionProfile, cwd: str, env: Mapping[str, str]
+) -> Reach:
+    """Return what a process may touch under a policy. Blocks: call it in a thread.
+
+    Args:
+        policy: What it is allowed.
+        cwd: The root of its workspace.
+        env: Where ``TMPDIR`` is looked up.
+
+    Raises:
+        PatternsUnsupported: if a profile names places by a pattern.
+    """
+    profile = policy if isinstance(policy, PermissionProfile) else profile_of(policy)
+    match profile:
+        case DisabledProfile() | ExternalProfile():
+            return UNCONFINED
+        case ManagedProfile(entries=entries, network=network):
+            return Reach(rules=_all_rules(entries, cwd, env), network=network == "enabled")
+        case _:
+            assert_never(profile)
+
+
+def _all_rules(
+    entries: tuple[PermissionEntry, ...] | None, cwd: str, env: Mapping[str, str]
+) -> tuple[ReachRule, ...]:
+    if entries is None:
+        return UNCONFINED.rules
+    return tuple(rule for entry in entries for rule in _rules(entry, cwd, env))
+
+
+def _rules(entry: PermissionEntry, cwd: str, env: Mapping[str, str]) -> Iterator[ReachRule]:
+    root = os.path.realpath(cwd)
+    for spelled in _paths(entry.place, cwd, env):
+        path = os.path.realpath(os.path.join(root, spelled))
+        if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
+            continue
+        yield ReachRule(path, entry.access)
+        if entry.access == "write":
+            for kept in _protected(path, is_workspace=path == root):
+                yield ReachRule(kept, "read")
+
+
+def _paths(place: Place, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    match place:
+        case PathPlace(path):
+            return (path,)
+        case RootPlace():
+            return ("/",)
+        case MinimalPlace():
+            return tuple(path for path in _MINIMAL if os.path.exists(path))
+        case ProjectPlace(subpath):
+            return (os.path.join(cwd, subpath or ""),)
+        case TmpdirPlace():
+            tmpdir = env.get("TMPDIR", "")
+            return (tmpdir,) if os.path.isabs(tmpdir) else ()
+        case SlashTmpPlace():
+            return ("/tmp",) if os.path.isdir("/tmp") else ()  # noqa: S108 - it means /tmp
+        case GlobPlace(pattern):
+            raise PatternsUnsupported(pattern)
+        case UnknownPlace():
+            return ()
+        case _:
+            assert_never(place)
+
+
+def _protected(root: str, *, is_workspace: bool) -> Iterator[str]:
+    for name in PROTECTED:
+        path = os.path.join(root, name)
+        if os.path.lexists(path):
+            yield path
+            yield os.path.realpath(path)
+            if name == ".git" and os.path.isfile(path):
+                yield from _git_directories(path)
+        elif is_workspace:
+            # Or else a process could make one, and configure whoever works here next.
+            yield path
+
+
+def _git_directories(pointer: str) -> Iterator[str]:
+    """Where a worktree's ``.git`` file points to, and the folder that it shares with others."""
+    directory = _pointed_at(pointer, prefix="gitdir:")
+    if directory is not None:
+        yield directory
+        common = _pointed_at(os.path.join(directory, "commondir"))
+        if common is not None:
+            yield common
+
+
+def _pointed_at(file: str, *, prefix: str = "") -> str | None:
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as lines:
+            line = lines.read(4096).strip()
+    except OSError:
+        return None
+    target = line.removeprefix(prefix).strip()
+    if not line.startswith(prefix) or not target or "\0" in target:
+        return None
+    return os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(file)), target))

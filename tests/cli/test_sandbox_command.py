@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codex_actors.cli._sandbox_command import sandbox_command
+from codex_actors.sandbox import CouldNotStart, find_sandboxes
+
+NAMES = [sandbox.name for sandbox in find_sandboxes()]
+pytestmark = pytest.mark.skipif(not NAMES, reason="no sandbox works on this machine")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_status_and_the_output_are_the_command_s(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    words = ["-C", str(tmp_path), "--mechanism", name, "--"]
+
+    assert 3 == sandbox_command([*words, "sh", "-c", "echo hi; echo x > f; exit 3"])
+    assert 137 == sandbox_command([*words, "sh", "-c", "kill -9 $$"])
+    assert "hi\n" == capfd.readouterr().out
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(NAMES == ["landlock"], reason="nothing here can protect what is below a root")
+def test_writing_the_workspace_and_another_folder(tmp_path: Path) -> None:
+    work, other = tmp_path / "work", tmp_path / "other"
+    work.mkdir()
+    other.mkdir()
+    words = ["-s", "workspace-write", "-C", str(work), "--add-dir", str(other), "--"]
+
+    assert 0 == sandbox_command([*words, "sh", "-c", "echo x > f; echo x > ../other/f"])
+    assert [work / "f"] == list(work.iterdir())
+    assert [other / "f"] == list(other.iterdir())
+
+
+def test_full_access_needs_nothing(tmp_path: Path) -> None:
+    words = ["-s", "danger-full-access", "-C", str(tmp_path), "--"]
+
+    assert 0 == sandbox_command([*words, "touch", "f"])
+    assert [tmp_path / "f"] == list(tmp_path.iterdir())
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CouldNotStart, match="does not exist"):
+        sandbox_command(["-C", str(tmp_path), "--", "no-such-program"])

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from codex_actors.core import UNCONFINED, Reach
+from codex_actors.protocol import (
+    DangerFullAccess,
+    ExternalSandbox,
+    GlobPlace,
+    ManagedProfile,
+    MinimalPlace,
+    PathPlace,
+    PermissionEntry,
+    ProjectPlace,
+    ReadOnly,
+    RootPlace,
+    SandboxPolicy,
+    WorkspaceWrite,
+)
+from codex_actors.sandbox import PatternsUnsupported, resolve_reach
+
+PROTECTED = (".agents", ".codex", ".git")
+NARROW = WorkspaceWrite(exclude_slash_tmp=True, exclude_tmpdir_env_var=True)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    return root
+
+
+def resolve(policy: SandboxPolicy | ManagedProfile, work: Path, **env: str) -> Reach:
+    return resolve_reach(policy, str(work), env)
+
+
+def test_read_only_writes_nothing(work: Path) -> None:
+    reach = resolve(ReadOnly(), work)
+
+    assert (("/",), (), ()) == (tuple(r.path for r in reach.rules), reach.writable, reach.denied)
+    assert not reach.network
+    assert resolve(ReadOnly(network_access=True), work).network
+
+
+def test_no_sandbox_of_ours_reaches_everything(work: Path) -> None:
+    assert UNCONFINED == resolve(DangerFullAccess(), work) == resolve(ExternalSandbox(), work)
+
+
+def test_the_working_directory_is_written_but_not_what_configures_it(work: Path) -> None:
+    (work / ".git").mkdir()
+
+    reach = resolve(NARROW, work)
+
+    assert (str(work),) == reach.writable
+    assert tuple(str(work / name) for name in PROTECTED) == reach.protected
+
+
+def test_temporary_places_can_be_left_out(work: Path) -> None:
+    tmpdir = work.parent / "mine"
+    tmpdir.mkdir()
+
+    both = resolve(WorkspaceWrite(), work, TMPDIR=str(tmpdir))
+
+    assert {"/tmp", str(tmpdir), str(work)} == set(both.writable)
+    assert (str(work),) == resolve(NARROW, work, TMPDIR=str(tmpdir)).writable
+    assert "mine" not in resolve(WorkspaceWrite(), work, TMPDIR="mine").writable
+
+
+def test_roots_are_where_links_lead(work: Path) -> None:
+    real = work.parent / "real"
+    real.mkdir()
+    (real / ".agents").mkdir()
+    link = work.parent / "link"
+    link.symlink_to(real)
+
+    reach = resolve(
+        WorkspaceWrite(
+            writable_roots=(str(link), "sub"),
+            exclude_slash_tmp=True,
+            exclude_tmpdir_env_var=True,
+        ),
+        work,
+    )
+
+    assert {str(work), str(work / "sub"), str(real)} == set(reach.writable)
+    assert not reach.may_write(str(real / ".agents" / "x"))
+    assert reach.may_write(str(real / ".codex")), "only the workspace keeps what is missing"
+
+
+def test_a_worktree_keeps_the_folder_its_pointer_names(work: Path) -> None:
+    store = work.parent / "main" / ".git"
+    private = store / "worktrees" / "work"
+    private.mkdir(parents=True)
+    (private / "commondir").write_text("../..\n")
+    (work / ".git").write_text(f"gitdir: {private}\n")
+    policy = WorkspaceWrite(writable_roots=(str(work.parent),))
+
+    reach = resolve(policy, work)
+
+    for path in (work / ".git", private / "HEAD", store / "hooks" / "pre-commit"):
+        assert not reach.may_write(str(path)), path
+
+
+@pytest.mark.parametrize("text", ["", "nothing of that kind", "gitdir:", "gitdir: a\0b"])
+def test_a_pointer_that_names_nothing_protects_itself(work: Path, text: str) -> None:
+    (work / ".git").write_text(text)
+
+    assert {str(work / name) for name in PROTECTED} == set(resolve(NARROW, work).protected)
+
+
+def test_a_protected_link_protects_what_it_leads_to(work: Path) -> None:
+    (work / "elsewhere").mkdir()
+    (work / ".git").symlink_to("elsewhere")
+
+    assert not resolve(NARROW, work).may_write(str(work / "elsewhere" / "config"))
+
+
+def test_profiles_deny_reading(work: Path) -> None:
+    entries = (
+        PermissionEntry(place=RootPlace(), access="read"),
+        PermissionEntry(place=ProjectPlace(), access="write"),
+        PermissionEntry(place=ProjectPlace("secret"), access="deny"),
+        PermissionEntry(place=PathPlace("/nowhere"), access="deny", missing_path_behavior="skip"),
+    )
+
+    reach = resolve(ManagedProfile(entries=entries), work)
+
+    assert (os.path.join(work, "secret"),) == reach.denied
+    assert not reach.may_read(str(work / "secret" / "key"))
+    assert resolve(ManagedProfile(entries=None), work).writes_everywhere
+
+
+def test_what_a_profile_does_not_name_is_denied(work: Path) -> None:
+    reach = resolve(
+        ManagedProfile(entries=(PermissionEntry(place=MinimalPlace(), access="read"),)), work
+    )
+
+    assert reach.may_read("/usr/bin/env")
+    assert not reach.may_read(str(work))
+
+
+def test_patterns_are_refused(work: Path) -> None:
+    profile = ManagedProfile(entries=(PermissionEntry(place=GlobPlace("**/*.pem"), access="deny"),))
+
+    with pytest.raises(PatternsUnsupported, match=r"\*\*/\*\.pem.*name the paths"):
+        resolve(profile, work)
