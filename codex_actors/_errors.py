@@ -90,6 +90,12 @@ what to do about it, is in docs/reference/errors.md.
     ├── FileTrouble                   tools._patch_files
     ├── NotAnOutput                   tools._tool
     ├── TooManyCommands               tools._sessions
+    ├── UndoError                     undo._errors
+    │   ├── ChangedSince              undo._errors
+    │   ├── ContentGone               undo._errors
+    │   ├── GitFailed                 undo._errors
+    │   ├── NothingToUndo             undo._errors
+    │   └── TooMuchToKeep             undo._errors
     ├── Indescribable                 wire._arguments
     └── WireError                     wire._json
         ├── BadArguments              wire._arguments

@@ -105,7 +105,13 @@ class Team:
             with self._sending(desk):
                 entries = await prepare(self.commons, op)
                 steer = Steer(items=op.items)
-                verdict = await ask(self.commons, desk, steer, entries)
+                verdict = await ask(
+                    self.commons,
+                    desk,
+                    steer,
+                    entries,
+                    giver=caller.as_giver(self.collaboration.generation),
+                )
             if not isinstance(verdict, Refused):
                 return self.commons.services.new_id()
         return await self.give(caller, desk, op)

@@ -102,6 +102,11 @@ def list_directories(root: str, cwd: str) -> tuple[str, ...]:
     return tuple(directories)
 
 
+def find_project(rules: GuideRules, cwd: str) -> str:
+    """The root of the project that ``cwd`` is in; itself if there is none."""
+    return _find_root(rules.root_markers, cwd)
+
+
 def is_trusted(rules: GuideRules, root: str, cwd: str) -> bool:
     """Whether nobody said of the project that its files are not to be heeded."""
     return rules.trust.get(cwd, rules.trust.get(root, True))
