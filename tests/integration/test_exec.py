@@ -136,11 +136,14 @@ async def test_ephemeral_writes_nothing(tmp_path: Path) -> None:
     assert [place.home / "config.toml"] == list(place.home.iterdir())
 
 
+# Commands could change whatever would confine the next ones.
+WRITES_ALL = ("-s", "workspace-write", "-c", 'sandbox_workspace_write.writable_roots=["/"]')
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["exec", "--skip-git-repo-check", "go"], "-s danger-full-access"),
-        (["exec", "-s", "read-only", "--skip-git-repo-check", "go"], "'read-only'"),
+        (["exec", *WRITES_ALL, "--skip-git-repo-check", "go"], "-s danger-full-access"),
         (["exec", *FULL, " \n "], "the prompt is empty"),
         (["exec", *FULL, "-C", "/no/such/place", "go"], "'/no/such/place'"),
         (["exec", "-s", "danger-full-access", "go"], "--skip-git-repo-check"),
