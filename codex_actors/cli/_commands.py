@@ -15,6 +15,7 @@ from ._config_command import config_command, config_parser
 from ._doctor import doctor_command, doctor_parser
 from ._exec_command import exec_command
 from ._exec_parser import exec_parser
+from ._execpolicy_command import execpolicy_command, execpolicy_parser
 from ._quote import join
 from ._tree_command import tree_command, tree_parser
 
@@ -38,6 +39,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "exec": Command("run one agent to the end of its task", exec_command, exec_parser),
     "tree": Command("show the agents of a tree and what they did", tree_command, tree_parser),
     "config": Command("show which settings hold, and where from", config_command, config_parser),
+    "execpolicy": Command(
+        "say what the rules make of a command", execpolicy_command, execpolicy_parser
+    ),
     "doctor": Command(
         "look for what keeps the program from working here", doctor_command, doctor_parser
     ),

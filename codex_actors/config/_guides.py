@@ -119,7 +119,7 @@ def _read_first(directory: str, names: Sequence[str]) -> list[Excerpt]:
 
 
 def _read_project(rules: GuideRules, cwd: str) -> list[Excerpt]:
-    root = _find_root(rules.root_markers, cwd)
+    root = find_root(rules.root_markers, cwd)
     if not is_trusted(rules, root, cwd):
         return []
     excerpts: list[Excerpt] = []
@@ -133,7 +133,8 @@ def _read_project(rules: GuideRules, cwd: str) -> list[Excerpt]:
     return excerpts
 
 
-def _find_root(markers: Sequence[str], cwd: str) -> str:
+def find_root(markers: Sequence[str], cwd: str) -> str:
+    """The nearest directory, from ``cwd`` up, with one of ``markers`` in it; else ``cwd``."""
     here = cwd
     while markers:
         if any(os.path.lexists(os.path.join(here, marker)) for marker in markers):
