@@ -70,7 +70,7 @@ def is_shell(words: Sequence[str], shells: Collection[str] = ()) -> bool:
 
 def _read_script(words: Words, parse: ParseScript) -> tuple[Words, ...] | None:
     match words:
-        case [shell, "-c" | "-lc", script] if _is_text(script):
+        case [shell, "-c" | "-lc", script] if _is_script(script):
             tree = parse(script)
             zsh = shell.rpartition("/")[2] == "zsh"
             return None if tree is None else plain_commands(script, tree, zsh=zsh)
@@ -78,9 +78,11 @@ def _read_script(words: Words, parse: ParseScript) -> tuple[Words, ...] | None:
             return None
 
 
-def _is_text(script: str) -> bool:
-    """Whether a shell can be given it, and reads what we read."""
+def _is_script(word: str) -> bool:
+    """Whether a shell takes it for a script, and reads in it what we read."""
+    if word[:1] in {"-", "+"}:  # one more option: its script would be another word
+        return False
     try:
-        return "\0" not in script and len(script.encode()) <= MOST_BYTES
+        return "\0" not in word and len(word.encode()) <= MOST_BYTES
     except UnicodeEncodeError:  # bytes that are not UTF-8
         return False

@@ -64,10 +64,15 @@ _SED_PRINTS: Final = re.compile(r"\d+(,\d+)?p", re.ASCII)
 
 def is_known_safe(apart: TakenApart) -> bool:
     """Whether nothing that the command runs changes anything, as far as its words can tell."""
+    return all(safe_parts(apart))
+
+
+def safe_parts(apart: TakenApart) -> tuple[bool, ...]:
+    """For each part of a command, whether it only looks."""
     if apart.is_opaque:
-        return False
+        return (False,) * len(apart.parts)
     moved = any(words[:1] == ("cd",) for words in apart.parts)
-    return all(is_safe_command(words) and not (moved and _is_git(words)) for words in apart.parts)
+    return tuple(is_safe_command(part) and not (moved and _is_git(part)) for part in apart.parts)
 
 
 def is_safe_command(words: Sequence[str]) -> bool:

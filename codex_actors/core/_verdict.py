@@ -22,7 +22,7 @@ from ..protocol import (
 from ._command import TakenApart
 from ._dangerous_commands import is_dangerous_command
 from ._exec_policy import SEVERITY, Decision, ExecRules, RuleMatch, match_rules
-from ._safe_commands import is_known_safe
+from ._safe_commands import safe_parts
 from ._shell_tree import Words
 
 Asker: TypeAlias = Literal["rules", "sandbox_approval"]
@@ -70,11 +70,10 @@ def judge_command(apart: TakenApart, rules: ExecRules, situation: Situation) -> 
         rules: Those that hold.
         situation: What it is to run under.
     """
-    is_safe = is_known_safe(apart)
     matches = [match_rules(rules, part, by_name=True) for part in apart.parts]
     rulings = [
         _judge_part(part, found, situation, is_safe=is_safe)
-        for part, found in zip(apart.parts, matches, strict=True)
+        for part, found, is_safe in zip(apart.parts, matches, safe_parts(apart), strict=True)
     ]
     strictest = max(rulings, key=lambda ruling: SEVERITY.index(ruling.decision))
     return Verdict(
