@@ -42,6 +42,7 @@ what to do about it, is in docs/reference/errors.md.
     │   │   ├── UnknownRole           agents._errors
     │   │   └── UnknownSummary        agents._errors
     │   └── WaitRing                  agents._errors
+    ├── RulesError                    approvals._errors
     ├── UsageError                    cli._errors
     ├── SettingsError                 config._errors
     ├── PatchError                    core._patch
@@ -89,6 +90,12 @@ what to do about it, is in docs/reference/errors.md.
     ├── NoPolicy                      tools._sessions
     ├── NotAnOutput                   tools._tool
     ├── TooManyCommands               tools._sessions
+    ├── UndoError                     undo._errors
+    │   ├── ChangedSince              undo._errors
+    │   ├── ContentGone               undo._errors
+    │   ├── GitFailed                 undo._errors
+    │   ├── NothingToUndo             undo._errors
+    │   └── TooMuchToKeep             undo._errors
     ├── Indescribable                 wire._arguments
     └── WireError                     wire._json
         ├── BadArguments              wire._arguments

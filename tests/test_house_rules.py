@@ -83,6 +83,13 @@ def _is_broad(node: ast.AST) -> bool:
     return "Exception" in caught
 
 
+def test_only_the_program_changes_how_garbage_is_found() -> None:
+    """A library has no business with what belongs to all of its process."""
+    uses = {name_of(path) for path in MODULES if re.search(r"\bgc\b", path.read_text("utf-8"))}
+
+    assert {"cli/_main.py"} == uses
+
+
 def test_every_error_is_in_the_drawing() -> None:
     text = (PACKAGE / "_errors.py").read_text("utf-8")
     drawn = set(re.findall(r"[├└]── (\w+)", text)) | {"CodexActorsError"}

@@ -214,6 +214,10 @@ class Living:
             and self.workshop.idle
         )
 
+    async def look(self) -> None:
+        """See `Resident.look`."""
+        await self.workshop.look()
+
     async def unload(self) -> None:
         """See `Resident.unload`. The recorder has all that the thread had to say."""
         self.thread = None
@@ -229,7 +233,7 @@ class Living:
         await self.workshop.close()
 
     async def say_goodbye(self) -> None:
-        """Announce the end, and have the disk hold everything that came before it."""
+        """Announce the end, and ask the disk to hold everything that came before it."""
         self.commons.residency.leave(self.desk.thread_id)
         if self.thread is None:
             self.commons.hub.publish(self.desk.thread_id, [self._event()])

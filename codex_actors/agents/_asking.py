@@ -20,6 +20,7 @@ from ..protocol import (
 from ._commons import Commons
 from ._desk import Desk, Envelope
 from ._errors import EmptyInput
+from ._giver import Giver
 from ._input import prepare_input
 from ._overrides import check_sandbox
 
@@ -32,6 +33,7 @@ async def ask(
     *,
     task_id: TaskId | None = None,
     seconds: float | None = None,
+    giver: Giver | None = None,
     ports: list[ReplyPort[Verdict]] | None = None,
 ) -> Verdict:
     """Have an agent's reader decide about an operation.
@@ -43,6 +45,7 @@ async def ask(
         entries: Its input, as the history will hold it.
         task_id: Of the task that it is, if it is one.
         seconds: How long its turn may run.
+        giver: Whose model says it, if it is no task, and may become one.
         ports: Takes where the answer goes, for a caller that must know whether it was sent.
 
     Raises:
@@ -58,7 +61,12 @@ async def ask(
         if ports is not None:
             ports.append(port)
         return Envelope(
-            submission=submission, entries=entries, task_id=task_id, seconds=seconds, reply=port
+            submission=submission,
+            entries=entries,
+            task_id=task_id,
+            seconds=seconds,
+            giver=giver,
+            reply=port,
         )
 
     return await ref.ask(envelope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..actors import CloseReport, Exit, OwnEnd, Supervisor
+from ..rollout import CloseReason
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
@@ -27,6 +28,7 @@ async def close_agent(
     marked = [desk for desk in top.subtree() if desk.closing is None]
     for desk in marked:
         desk.closing = by
+    before, top.dismissed = top.dismissed, True
     seconds = top.spec.grace + commons.settings.deadlines.close
     with within(seconds, f"the end of {top.path}", lambda: "it is cancelled, and goes on"):
         try:
@@ -34,9 +36,24 @@ async def close_agent(
         except OwnEnd:  # there was no checkpoint since they were marked
             for desk in marked:
                 desk.closing = None
+            top.dismissed = before
             raise
         await top.gone.wait()
     return report
+
+
+def reason_gone(desk: Desk) -> CloseReason | None:
+    """Why an agent does not come back with the root of its tree, if that ends; None: it does."""
+    if desk.parent is None:
+        return None
+    if desk.dismissed:
+        return "closed"
+    above = desk.parent
+    while above.parent is not None:
+        if above.dismissed:
+            return "along"
+        above = above.parent
+    return None
 
 
 async def _stop(commons: Commons, top: Desk, roots: Supervisor | None) -> CloseReport:

@@ -9,7 +9,7 @@ import trio
 
 from ..actors import ActorRef
 from ..core import ContextTexts, may_collaborate
-from ..protocol import AgentPath, Settings, ThreadId
+from ..protocol import AgentPath, Settings, ThreadId, TokenUsage
 from ..rollout import Recorder
 from ..tools import Tool
 from ._books import Books
@@ -46,6 +46,8 @@ class Commons:
     """Every agent of the tree, owners before those they own."""
     by_ref: dict[str, Desk] = attrs.field(factory=dict)
     """The same by the path of their actors."""
+    gone: dict[ThreadId, TokenUsage] = attrs.field(factory=dict)
+    """What agents had used that live no more."""
     team_tools: tuple[Tool, ...] = ()
     """With which models make agents and talk to them; who may, has them."""
     closing: bool = False

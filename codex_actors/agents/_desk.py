@@ -25,6 +25,7 @@ from ..protocol import (
 )
 from ._accounts import Account
 from ._ending import JointEnding
+from ._giver import Giver
 from ._on_demand import OnDemand
 from ._overrides import apply_overrides
 from ._runner import TurnRun
@@ -92,6 +93,8 @@ class Envelope:
     task_id: TaskId | None = None
     seconds: float | None = None
     """How long its turn may run."""
+    giver: Giver | None = None
+    """Which agent's model says it, if it is no task already."""
     reply: ReplyPort[Verdict]
 
 
@@ -155,6 +158,8 @@ class Desk:
     """What the running turn's last message must satisfy."""
     task_id: TaskId | None = None
     """The task that the running turn works on."""
+    last_turn: str = ""
+    """The turn that runs, or ran last, in this process."""
     last_task: TaskId | None = None
     """The task that it was given last."""
     arrivals: WatchCell[int] = attrs.field(factory=lambda: WatchCell(0))
@@ -179,6 +184,9 @@ class Desk:
     """What the running turn ends together with."""
     closing: str | None = None
     """Who has asked for its end."""
+    dismissed: bool = False
+    """Whether that was its own end, and not one that came with its owner's: then it does not come
+    back with it."""
     box: dict[str, Mail] = attrs.field(factory=dict)
     """Mail that is not in its history yet, by id, oldest first."""
     on_their_way: list[AgentPath] = attrs.field(factory=list)

@@ -9,7 +9,8 @@ import attrs
 import trio
 
 from ..core import Entry, Phase
-from ..protocol import TaskInterrupted, TaskOutcome, WarningRaised
+from ..protocol import TaskId, TaskInterrupted, TaskOutcome, UserMessageItem, WarningRaised
+from ..rollout import JournalError
 from ._books import Ended
 from ._commons import Commons
 from ._deadlines import settling
@@ -24,6 +25,7 @@ from ._turn_ends import (
     BROUGHT_DOWN_TWICE,
     CRASHED_TWICE,
     RESTART,
+    SHUTDOWN,
     outcome_of,
     reason_of,
     stopped_outcome,
@@ -131,6 +133,7 @@ class Driver:
             mail = self.commons.post.entries(desk)
             turn, setup = set_up_turn(work, mail, thread, self.living.workshop.sessions, slot)
             run = desk.run = TurnRun(turn, thread, setup)
+            desk.last_turn = work.turn_id
             await run.run(
                 self.living.home,
                 finish=partial(self._finish, work, run, thread),
@@ -145,7 +148,7 @@ class Driver:
 
     def _stopped_by(self) -> str:
         """Say who ends a turn whose agent is cancelled."""
-        return RESTART if self.desk.comes_back else self.desk.closing or "shutdown"
+        return RESTART if self.desk.comes_back else self.desk.closing or SHUTDOWN
 
     def _is_restart(self, run: TurnRun) -> bool:
         """Whether the turn was brought down with its agent, and not by an interrupter's name."""
@@ -174,6 +177,7 @@ class Driver:
         finally:
             if run is not None:
                 self._keep(run)
+                await self._give_late(run)
             desk.rest()
         if done and run is not None and run.turn.phase is Phase.DONE:
             self.living.mailbox.progressed()
@@ -222,6 +226,28 @@ class Driver:
             self.commons.hub.warn(self.desk.thread_id, self.desk.path, message)
         else:
             self.living.thread.tell(WarningRaised(message))
+
+    async def _give_late(self, run: TurnRun) -> None:
+        """Make tasks of what agents said in the moment the turn ended: they wait for an answer."""
+        for late, giver in run.late_from_agents():
+            said = [e.shown.content for e in late.entries if isinstance(e.shown, UserMessageItem)]
+            task_id: TaskId | None = None
+            try:
+                with settling():
+                    feed = await self.commons.books.assign(
+                        self.desk,
+                        tuple(item for content in said for item in content),
+                        assigned_by=giver.path,
+                        reply_to=giver.thread_id,
+                        generation=giver.generation,
+                    )
+                    task_id = self.desk.last_task = feed.task_id
+            except JournalError as error:
+                self._warn(str(error))
+            finally:
+                # It was accepted: it is heard, also if nobody can be told what came of it.
+                turn_id = task_id or self.commons.services.new_id()
+                self.desk.put(Work(turn_id=turn_id, entries=late.entries, task_id=task_id))
 
     def _keep(self, run: TurnRun) -> None:
         """Have what was accepted in the moment a turn ended be recorded, or answered."""

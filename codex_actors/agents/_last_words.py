@@ -16,7 +16,11 @@ from ..protocol import (
     SessionMeta,
     TokensCounted,
     TokenUsageInfo,
+    TurnAborted,
+    TurnCompleted,
+    TurnStarted,
 )
+from ._turn_ends import DEADLINE, RESTART, SHUTDOWN
 
 
 def last_status(lines: Sequence[RolloutLine]) -> AgentStatus:
@@ -42,6 +46,22 @@ def last_usage(lines: Sequence[RolloutLine]) -> TokenUsageInfo | None:
         match line.payload:
             case EventLine(TokensCounted(info)) if info is not None:
                 return info
+            case _:
+                continue
+    return None
+
+
+def last_interrupter(lines: Sequence[RolloutLine]) -> str | None:
+    """Who has stopped the agent in its last turn, so that it does not go on until it is told to.
+
+    None if it was not stopped, or only by a clock, a limit or the end of its program.
+    """
+    for line in reversed(lines):
+        match line.payload:
+            case EventLine(TurnAborted(reason="interrupted", interrupted_by=by)):
+                return None if by in (DEADLINE, RESTART, SHUTDOWN) else by
+            case EventLine(TurnStarted() | TurnCompleted() | TurnAborted()):
+                return None
             case _:
                 continue
     return None

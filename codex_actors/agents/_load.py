@@ -180,8 +180,17 @@ def _meta(thread: Thread, desk: Desk) -> SessionMeta:
         agent_path=None if owner is None else desk.path.text,
         agent_role=role,
         agent_nickname=desk.spec.nickname,
+        multi_agent_version=_version(desk),
         forked_from_id=None if owner is None or desk.spec.fork == "none" else owner.thread_id,
     )
+
+
+def _version(desk: Desk) -> str | None:
+    """Which tools for agents the thread has, as far as that is not just what is usual."""
+    collaboration = desk.settings.collaboration
+    if desk.parent is None and not collaboration.chosen:
+        return None
+    return collaboration.generation or "disabled"
 
 
 def _spawned(desk: Desk, owner: Desk, role: str | None) -> Any:

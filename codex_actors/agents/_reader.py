@@ -45,6 +45,7 @@ class Reader:
             envelope.reply.send(self._handle(envelope))
             if isinstance(envelope.submission.op, Shutdown):
                 self.desk.closing = self.desk.closing or "shutdown"
+                self.desk.dismissed = True
                 return
 
     def _handle(self, envelope: Envelope) -> Verdict:
@@ -110,7 +111,7 @@ class Reader:
         if refused is not None:
             return refused
         assert self.desk.run is not None
-        self.desk.run.post(Steered(envelope.entries))
+        self.desk.run.steer(Steered(envelope.entries), envelope.giver)
         self.desk.arrivals.set(self.desk.arrivals.get() + 1)
         return Accepted(turn_id=self._turn_id, steered=True)
 

@@ -9,6 +9,8 @@ import trio
 from ..actors import ActorRef, Exit
 from ..protocol import TaskFailed, TaskInterrupted, TaskOutcome, TaskRecord
 from ..rollout import CloseReason
+from ._closing import reason_gone
+from ._collab_endings import show_completion
 from ._commons import Commons
 from ._crashes import find_crash
 from ._desk import Desk, Envelope
@@ -35,6 +37,7 @@ async def bring_news(commons: Commons, settled: trio.MemoryReceiveChannel[TaskRe
             # It was the one who did it, and waits for no answer.
             await commons.books.note_delivered(receiver, [record.id], "")
         else:
+            show_completion(commons, receiver, record)
             commons.post.deliver(receiver, record)
 
 
@@ -75,10 +78,10 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
         crash = None if raised is None else find_crash(raised)
         family = list(top.subtree())
         ids = [desk.thread_id for desk in family]
-        # The root's end is the tree's: what was below it is there again when it is resumed.
-        if top.parent is not None and top.root.closing is None:
-            commons.books.leave(ids[:1], _reason(top, crash))
-            commons.books.leave(ids[1:], "along")
+        for desk in family:
+            reason = _reason(desk, top, crash)
+            if reason is not None:
+                commons.books.leave([desk.thread_id], reason)
         for desk in family:
             remove_desk(commons, desk)
         if crash is not None:
@@ -94,11 +97,18 @@ async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:
             desk.gone.set()
 
 
-def _reason(desk: Desk, crash: Exception | None) -> CloseReason:
-    if crash is not None:
+def _reason(desk: Desk, top: Desk, crash: Exception | None) -> CloseReason | None:
+    """Why an agent is no more that ended, or whose owner did; None: it comes back with its root.
+
+    The root's end is the tree's: what was below it is there again when it is resumed, but for
+    those whose end it was not.
+    """
+    if top.parent is None or top.root.closing is not None:
+        return reason_gone(desk)
+    if desk is top and crash is not None:
         return "crashed"
-    along = desk.parent is not None and desk.parent.closing is not None
-    return "along" if along else "closed"
+    along = desk is not top or top.parent.closing is not None
+    return "along" if along and not desk.dismissed else "closed"
 
 
 def _outcome(desk: Desk, crash: Exception | None) -> TaskOutcome:

@@ -17,6 +17,12 @@ class Resident(Protocol):
     def at_rest(self) -> bool:
         """Whether it can be unloaded now: no turn, no process, nothing unsaid."""
 
+    async def look(self) -> None:
+        """Find out what `at_rest` cannot know at once: which processes were left behind.
+
+        Cancellation: nothing has happened.
+        """
+
     async def unload(self) -> None:
         """Drop what can be read from the disk again."""
 
@@ -47,9 +53,7 @@ class Residency:
         Cancellation: it was not admitted. Some may have been unloaded.
         """
         await trio.lowlevel.checkpoint()
-        while self._limit is not None and len(self._loaded) >= self._limit:
-            if thread_id in self._loaded:
-                break
+        while self._is_full and thread_id not in self._loaded:
             await self._unload_one()
         self._loaded[thread_id] = (path, resident)
         self._loaded.move_to_end(thread_id)
@@ -64,9 +68,16 @@ class Residency:
         self._loaded.pop(thread_id, None)
 
     async def _unload_one(self) -> None:
-        resting = (name for name, (_, resident) in self._loaded.items() if resident.at_rest())
-        thread_id = next(resting, None)
-        if thread_id is None:
+        for thread_id, (_, resident) in tuple(self._loaded.items()):
+            if resident.at_rest():
+                await resident.look()
+                if resident.at_rest() and thread_id in self._loaded:
+                    del self._loaded[thread_id]
+                    await resident.unload()
+                    return
+        if self._is_full:  # who was busy at first may have left meanwhile
             raise NoRoom(tuple(sorted(path for path, _ in self._loaded.values())))
-        _, resident = self._loaded.pop(thread_id)
-        await resident.unload()
+
+    @property
+    def _is_full(self) -> bool:
+        return self._limit is not None and len(self._loaded) >= self._limit

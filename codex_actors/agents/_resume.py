@@ -13,7 +13,7 @@ from ..protocol import RolloutLine, TaskInterrupted, TaskRecord, ThreadId
 from ..rollout import AgentEdge, RolloutStore, UnreadableRollout, read_tail
 from ._commons import Commons
 from ._desk import Desk
-from ._last_words import last_status, last_usage
+from ._last_words import last_interrupter, last_status, last_usage
 from ._plan import read_plan, settings_of, spec_of
 from ._spawn import add_desk, make_desk
 from ._spec import AgentSpec
@@ -42,6 +42,7 @@ async def revive(commons: Commons, root: Desk) -> Revived:
     spec = root.spec
     desks = _make_desks(commons, root)
     unreadable = await _restore_states(commons, [root, *desks])
+    await _restore_gone(commons)
     for desk in (root, *desks):
         for letter in commons.books.journal.letters(desk.thread_id):
             desk.box[letter.id] = letter
@@ -93,8 +94,25 @@ async def _restore_states(commons: Commons, desks: Iterable[Desk]) -> Sequence[s
         desk.stored = paths.get(desk.thread_id)
         lines = tails.get(desk.thread_id, ())
         desk.tokens = last_usage(lines) or desk.tokens
+        # Owners come first, and who stops an agent stops all below it.
+        above = None if desk.parent is None else desk.parent.fence
+        desk.fence = last_interrupter(lines) or above
         commons.hub.status(desk.thread_id).set(last_status(lines))
     return problems
+
+
+async def _restore_gone(commons: Commons) -> None:
+    """Read what agents had used that were closed. Of those that cannot be read, nothing counts."""
+    closed = [name for name in commons.books.journal.closed if name not in commons.desks]
+    if not closed:
+        await trio.lowlevel.checkpoint()
+        return
+    paths = await RolloutStore(commons.settings.home).find_all(closed)
+    tails, _ = await trio.to_thread.run_sync(_read_tails, paths)
+    for name, lines in tails.items():
+        info = last_usage(lines)
+        if info is not None:
+            commons.gone[name] = info.total_token_usage
 
 
 def _read_tails(

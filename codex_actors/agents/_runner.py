@@ -28,6 +28,8 @@ from ..protocol import (
     TurnStarted,
 )
 from ..tools import Toolbox, ToolContext, refuse
+from ._giver import Giver
+from ._keeping import Keeping
 from ._sampler import Sampler
 from ._slots import Slot
 from ._thread import Thread
@@ -52,6 +54,8 @@ class TurnSetup:
     context_line: TurnContext
     slot: Slot
     """The turn's place among those that run."""
+    keeping: Keeping | None = None
+    """What keeps the files as they were; None: nothing does."""
     seconds: float | None = None
     """How long it may run."""
 
@@ -71,6 +75,8 @@ class TurnRun:
         self._first_token_at: float | None = None
         self._later: list[Callable[[], object]] = []
         self._sampling = trio.CancelScope()
+        self._givers: list[tuple[core.Steered, Giver]] = []
+        """What agents' models said, and who."""
         self.mailed = {entry.mail for entry in turn.pending if entry.mail is not None}
         """Ids of the mail that it was given."""
         self.interrupted_by: str | None = None
@@ -92,9 +98,21 @@ class TurnRun:
         return self.turn.is_over or self.turn.phase is core.Phase.STOPPING
 
     def leftover(self, *, quiet: bool) -> tuple[Entry, ...]:
-        """Return the input that was accepted, but came after the turn was over."""
-        late = [what for what in self._inbox if isinstance(what, core.Steered)]
+        """Return the input that was accepted, but came after the turn was over.
+
+        What agents' models said is left to `late_from_agents`.
+        """
+        given = [what for what, _ in self._givers]
+        late = [what for what in self._late() if all(what is not other for other in given)]
         return tuple(entry for what in late if what.quiet is quiet for entry in what.entries)
+
+    def late_from_agents(self) -> list[tuple[core.Steered, Giver]]:
+        """Return what agents' models said, and was accepted, after the turn was over."""
+        late = self._late()
+        return [(what, by) for what, by in self._givers if any(what is each for each in late)]
+
+    def _late(self) -> list[core.Steered]:
+        return [what for what in self._inbox if isinstance(what, core.Steered)]
 
     @property
     def has_input(self) -> bool:
@@ -111,6 +129,12 @@ class TurnRun:
         self._inbox.append(what)
         if self._waiting:
             self._waiting.unpark()
+
+    def steer(self, what: core.Steered, giver: Giver | None) -> None:
+        """Give the turn what somebody said. Not a checkpoint."""
+        if giver is not None:
+            self._givers.append((what, giver))
+        self.post(what)
 
     def interrupt(self, by: str) -> None:
         """Have the turn end. Not a checkpoint."""
@@ -177,6 +201,8 @@ class TurnRun:
         while True:
             self._carry_out_all(effects, workers)
             if self.turn.is_over:
+                if self._setup.keeping is not None:
+                    await self._setup.keeping.end()
                 await self._finish()
                 self.finished = True
                 return
@@ -316,6 +342,7 @@ class TurnRun:
         crash = None
         try:
             with self._setup.slot.work():
+                await self._keep_files(call)
                 output = await self._setup.toolbox.run(call, self._setup.tool_context)
         except Exception as exc:
             # A tool that raises has a bug: failures are values. The model is told, and
@@ -327,6 +354,12 @@ class TurnRun:
         ending = "ended" if output.ok else "failed"
         self._log("%s %s: %s after %.2f s", call.tool, call.call_id, ending, seconds)
         self.post(core.ToolFinished(output, crash))
+
+    async def _keep_files(self, call: ToolCall) -> None:
+        """Have files kept as they are before the turn's first change. Else not a checkpoint."""
+        tool, keeping = self._setup.toolbox.get(call.tool), self._setup.keeping
+        if keeping is not None and tool is not None and tool.changes_files:
+            await keeping.before_change()
 
     async def _report_gone(self, workers: TurnWorkers) -> None:
         """Post that the workers are gone, after all that they had to post themselves."""

@@ -14,6 +14,7 @@ from ..protocol import Event, Settings, TaskInterrupted, TaskRecord
 from ..rollout import Clerk, open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
 from ._books import Books
+from ._closing import reason_gone
 from ._collab import collab_tools
 from ._commons import Commons, make_commons
 from ._deadlines import settling
@@ -81,8 +82,14 @@ async def open_agents(
 
 
 def _say_gone(commons: Commons) -> None:
-    """Wake whoever waits for the end of an agent that ended with its tree."""
+    """Wake whoever waits for the end of an agent that ended with its tree.
+
+    Those whose own end it was are not to come back with it; the books are written after this.
+    """
     for desk in commons.desks.values():
+        reason = reason_gone(desk)
+        if reason is not None:
+            commons.books.leave([desk.thread_id], reason)
         desk.gone.set()
 
 
@@ -120,6 +127,7 @@ async def _open_books(
         try:
             yield books
         finally:
+            clerk.hurry()  # a disk that hangs must not keep the tree, cancelled or not
             with settling():
                 await books.settle_all(TaskInterrupted("shutdown"))
             hub.close()

@@ -19,6 +19,7 @@ from ..tools import ExecSessions, ToolContext, TurnChanges
 from ..wire import encode_json
 from ._briefing import roster
 from ._desk import Work
+from ._keeping import keeping_for
 from ._runner import TurnSetup
 from ._slots import Slot
 from ._thread import Thread
@@ -37,6 +38,7 @@ def set_up_turn(
         prompt=partial(_make_prompt, work, thread, equipment.specs),
         context_line=_context_line(work.turn_id, thread.settings, now),
         slot=slot,
+        keeping=keeping_for(thread, work.turn_id),
         seconds=work.seconds,
     )
     thread.told = now
@@ -180,4 +182,5 @@ def _context_line(turn_id: str, settings: Settings, now: Surroundings) -> TurnCo
         summary=settings.summary or settings.model.default_summary,
         current_date=now.current_date,
         timezone=now.timezone,
+        multi_agent_version=settings.collaboration.generation or "disabled",
     )

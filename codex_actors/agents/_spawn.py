@@ -23,6 +23,7 @@ from ._errors import AgentFenced, NameInUse, SpawnRefused, TooDeep, TooManyAgent
 from ._overrides import check_sandbox
 from ._plan import edge_of
 from ._spec import AgentSpec
+from ._totals import usage_of
 
 
 async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
@@ -53,6 +54,9 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
 def add_desk(commons: Commons, desk: Desk) -> None:
     """Give an agent its place in the tree. Not a checkpoint."""
     commons.desks[desk.thread_id] = desk
+    used = commons.gone.pop(desk.thread_id, None)
+    if used is not None:
+        desk.tokens = attrs.evolve(desk.tokens, total_token_usage=used)
     owner = desk.parent
     if owner is not None:
         owner.children[desk.path.name] = desk
@@ -65,6 +69,7 @@ def remove_desk(commons: Commons, desk: Desk) -> None:
     """Take an agent's place away; its name is free then. Not a checkpoint."""
     if commons.desks.pop(desk.thread_id, None) is None:
         return
+    commons.gone[desk.thread_id] = usage_of(desk)
     if desk.ref is not None and commons.by_ref.get(desk.ref.path) is desk:
         del commons.by_ref[desk.ref.path]
     commons.residency.leave(desk.thread_id)

@@ -181,7 +181,10 @@ class Thread:
         return bool(self._unannounced)
 
     def sync(self) -> None:
-        """Have the next `settle` wait for the disk itself, not only for the kernel."""
+        """Have the next `settle` ask the disk itself, not only the kernel, to hold what is written.
+
+        It does not wait for that.
+        """
         self._sync = True
 
     async def settle(self) -> None:
@@ -196,7 +199,7 @@ class Thread:
 
     async def flush(self) -> None:
         """Write what was recorded; what is to be announced waits for `release`."""
-        if self._unflushed:
+        if self._unflushed or self._sync:
             self._note_flushed(await self.recorder.flush(sync=self._sync))
 
     def release(self) -> None:
@@ -224,7 +227,9 @@ class Thread:
 
 
 async def flush_together(threads: Sequence[Thread]) -> None:
-    """Have the disk itself hold what threads of one tree recorded, in one go.
+    """Hand what threads of one tree recorded to the kernel in one go, and then to the disk itself.
+
+    That is not waited for.
 
     Cancellation: nothing is lost; the next call goes on.
     """

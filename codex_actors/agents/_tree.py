@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from ..actors import Broadcast, Lagged, Supervisor, SupervisorClosing, Watch
-from ..protocol import AgentStatus, Event, Settings, TaskRecord, ThreadId
+from ..protocol import AgentStatus, Event, Settings, TaskRecord, ThreadId, TokenUsage
 from ._commons import Commons
 from ._desk import Desk
 from ._errors import NoSuchAgent, RootExists
@@ -20,6 +20,7 @@ from ._services import AgentServices
 from ._snapshot import AgentSnapshot, snapshots
 from ._spec import AgentSpec
 from ._task import Task
+from ._totals import total_usage
 from ._waiting import wait_all, wait_any
 
 
@@ -57,6 +58,14 @@ class AgentTree:
     def restarted(self) -> tuple[Task, ...]:
         """Tasks that an earlier process left open, and that are run again as the spec said."""
         return self._restarted
+
+    @property
+    def usage(self) -> TokenUsage:
+        """The tokens of all threads of the tree, over all processes. A snapshot.
+
+        Those of agents that were closed count, too. `AgentHandle.usage` is one thread's.
+        """
+        return total_usage(self._commons)
 
     async def spawn(self, spec: AgentSpec = AgentSpec()) -> AgentHandle:
         """Start the tree's root agent; with ``spec.resume``, and all that was below it.

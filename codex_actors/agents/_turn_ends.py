@@ -22,6 +22,8 @@ DEADLINE: Final = "deadline"
 """Who ends a turn that has taken the time it had."""
 RESTART: Final = "restart"
 """Who ends a turn whose agent is brought down to be brought up again."""
+SHUTDOWN: Final = "shutdown"
+"""Who ends a turn whose agent ends, or whose tree does, if nobody else is named."""
 BROKEN_OFF: Final = TaskFailed("the agent ended before its turn did", "internal_server_error")
 BROUGHT_DOWN_TWICE: Final = TaskFailed(
     "the agent was brought down with another at it twice", "internal_server_error"

@@ -39,6 +39,17 @@ class Workshop:
         counts = processes.statistics()
         return not counts.running and not counts.members
 
+    async def look(self) -> None:
+        """Have `idle` know also of what commands have left behind just now.
+
+        Cancellation: nothing has happened.
+        """
+        processes = self._processes.value
+        if processes is None:
+            await trio.lowlevel.checkpoint()
+        else:
+            await processes.look()
+
     async def start(self, spec: ProcessSpec, output: OutputSink) -> Process:
         """See `Processes.start`.
 

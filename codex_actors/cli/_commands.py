@@ -18,6 +18,7 @@ from ._exec_parser import exec_parser
 from ._execpolicy_command import execpolicy_command, execpolicy_parser
 from ._quote import join
 from ._tree_command import tree_command, tree_parser
+from ._undo_command import undo_command, undo_parser
 
 
 @attrs.frozen
@@ -38,6 +39,7 @@ def _complete(argv: Sequence[str]) -> int:
 COMMANDS: Final[Mapping[str, Command]] = {
     "exec": Command("run one agent to the end of its task", exec_command, exec_parser),
     "tree": Command("show the agents of a tree and what they did", tree_command, tree_parser),
+    "undo": Command("take back what the last turn did to files", undo_command, undo_parser),
     "config": Command("show which settings hold, and where from", config_command, config_parser),
     "execpolicy": Command(
         "say what the rules make of a command", execpolicy_command, execpolicy_parser

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, final
 
@@ -15,7 +15,7 @@ import trio
 
 from ..agents import check_sandbox
 from ..config import Loaded
-from ..protocol import Event, EventMsg
+from ..protocol import Event, EventMsg, TokenUsage
 from ..rollout import find_latest
 from ._config_flags import find_directory, load
 from ._errors import UsageError
@@ -25,7 +25,7 @@ from ._human import HumanLog, clean
 from ._local_model import with_local_server
 from ._log import open_log
 from ._log_below import LogBelow
-from ._thread_events import ThreadEvents
+from ._thread_events import ThreadEvents, tree_completed
 
 
 @final
@@ -35,6 +35,7 @@ class _Shower:
 
     show: Callable[[EventMsg], None]
     show_below: Callable[[Event], None] | None = None
+    show_total: Callable[[TokenUsage], None] | None = None
     draw: Callable[[], Awaitable[None]] | None = None
 
 
@@ -60,6 +61,7 @@ def exec_command(argv: Sequence[str]) -> int:
         schema=_schema(options),
         show=shower.show,
         show_below=shower.show_below,
+        show_total=shower.show_total,
         draw=shower.draw,
     )
     with open_log(options.log_level, loaded.settings, os.environ):
@@ -165,9 +167,12 @@ def _shower(options: ExecOptions) -> _Shower:
 
         def show(msg: EventMsg) -> None:
             for line in events.lines(msg):
-                print(json.dumps(line, ensure_ascii=False, separators=(",", ":")), flush=True)
+                _print_json(line)
 
-        return _Shower(show=show)
+        def show_total(usage: TokenUsage) -> None:
+            _print_json(tree_completed(usage))
+
+        return _Shower(show=show, show_total=show_total if options.tree_usage else None)
     if _is_live(options):
         from ._live import LiveView  # it takes a while, and only people wait for it
 
@@ -176,6 +181,10 @@ def _shower(options: ExecOptions) -> _Shower:
     colored = _colored(options)
     below = LogBelow(_log_line, colored)
     return _Shower(show=HumanLog(_log_line, colored).tell, show_below=below.tell)
+
+
+def _print_json(line: Mapping[str, Any]) -> None:
+    print(json.dumps(line, ensure_ascii=False, separators=(",", ":")), flush=True)
 
 
 def _log_line(line: str) -> None:

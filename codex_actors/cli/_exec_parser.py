@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Final, Literal, final
 
@@ -42,6 +43,8 @@ class ExecOptions:
     skip_git_repo_check: bool = False
     ephemeral: bool = False
     json: bool = False
+    tree_usage: bool = False
+    """With ``json``: whether a last line says what the whole tree has used."""
     output_last_message: str | None = None
     output_schema: str | None = None
     color: Literal["always", "never", "auto"] = "auto"
@@ -71,6 +74,7 @@ def parse(argv: Sequence[str]) -> ExecOptions:
         skip_git_repo_check=given.skip_git_repo_check,
         ephemeral=given.ephemeral,
         json=given.json,
+        tree_usage=given.tree_usage,
         output_last_message=given.output_last_message,
         output_schema=given.output_schema,
         color=given.color,
@@ -110,14 +114,31 @@ def _add_options(run: argparse.ArgumentParser) -> None:
         help="with resume: what becomes of tasks that the tree left unfinished (leave)",
     )
     for name, what in _LIMITS.items():
-        add(f"--max-{name}", metavar="N", help=what)
+        add(f"--max-{name}", metavar="N", type=_CHECKS.get(name, _whole), help=what)
     add("--skip-git-repo-check", action="store_true", help="work outside a git repository, too")
     add("--ephemeral", action="store_true", help="write nothing to the home directory")
     add("--json", "--experimental-json", action="store_true", help="print events as JSON lines")
+    add("--tree-usage", action="store_true", help="with --json: a last line for the whole tree")
     add("-o", "--output-last-message", metavar="FILE", help="write the last message to a file")
     add("--output-schema", metavar="FILE", help="JSON schema to ask the last message to fit")
     add("--color", choices=("always", "never", "auto"), default="auto", help="colours in the log")
     add("--log-level", choices=LEVELS, help="how much goes to log/codex-actors.log")
+
+
+def _whole(word: str) -> str:
+    """Check a limit here, so that what is wrong with it is said of its option."""
+    if not re.fullmatch(r"0*[1-9][0-9]*", word, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got {word!r}")
+    return word
+
+
+def _seconds(word: str) -> str:
+    if not re.fullmatch(r"(?=.*[1-9])[0-9]+(\.[0-9]+)?", word, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {word!r}")
+    return word
+
+
+_CHECKS: Final = {"seconds": _seconds}
 
 
 def _limits(given: argparse.Namespace) -> list[str]:

@@ -23,6 +23,7 @@ from ..protocol import (
     TaskCompleted,
     TaskRecord,
     TextInput,
+    TokenUsage,
     TurnAborted,
     TurnCompleted,
     UserInput,
@@ -61,6 +62,8 @@ class Job:
     """Prints an event, if it is worth it."""
     show_below: Callable[[Event], None] | None = None
     """The same for events of the agents below; None: the root's items say what they did."""
+    show_total: Callable[[TokenUsage], None] | None = None
+    """Prints what all agents of the tree have used, when it has ended; None: nobody asked."""
     draw: Callable[[], Awaitable[None]] | None = None
     """Keeps what is shown up to date until it is cancelled, if it has to be kept so."""
 
@@ -121,6 +124,8 @@ class _Run:
             self._conclude(record := await task.wait())
             await self._notify(record)
             await root.close()
+            if self._job.show_total is not None:
+                self._job.show_total(tree.usage)
 
     async def _remember(self, root: AgentHandle) -> list[str]:
         """Add the prompt to the history of prompts; return what went wrong."""

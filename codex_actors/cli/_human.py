@@ -131,7 +131,7 @@ class HumanLog:
             case CollabAgentItem():
                 return self._collaboration(item)
             case AgentActivityItem(kind=kind, agent_path=path):
-                return [f"{kind} {clean(path)}"] if kind != "completed" else []
+                return [clean(f"{kind} {path}")] if kind != "completed" else []
             case OtherTurnItem():
                 return []
             case _:

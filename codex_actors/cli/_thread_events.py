@@ -121,6 +121,11 @@ class ThreadEvents:
         return f"item_{self._count - 1}"
 
 
+def tree_completed(usage: TokenUsage) -> Line:
+    """Return the line for the end of a whole tree; the reference has none."""
+    return {"type": "tree.completed", "usage": _usage(usage)}
+
+
 def kind_of(change: FileChange) -> str:
     """What happened to a file, in a word: add, delete, update."""
     match change:

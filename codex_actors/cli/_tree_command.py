@@ -57,10 +57,10 @@ def tree_command(argv: Sequence[str]) -> int:
     if options.all and not options.last:
         parser.error("--all goes with --last: tree --last --all")
     home = find_home(os.environ)
-    found = read_tree(home, options.id or _latest(home, everywhere=options.all))
+    found = read_tree(home, options.id or latest_thread(home, everywhere=options.all))
     for problem in found.problems:
         print(clean(f"warning: {problem}"), file=sys.stderr)
-    _show(found, os.environ, as_json=options.json)
+    _show(found, os.environ, as_json=options.json, verbose=options.verbose)
     return 0
 
 
@@ -75,6 +75,7 @@ def tree_parser() -> argparse.ArgumentParser:
     add("id", nargs="?", metavar="ID", help="the thread id of its root, or of any agent in it")
     add("--last", action="store_true", help="the newest thread that began in this directory")
     add("--all", action="store_true", help="with --last: the newest thread of any directory")
+    add("--verbose", action="store_true", help="all settings, not only those that differ")
     add("--json", action="store_true", help="print one JSON object per agent and line")
     return parser
 
@@ -137,7 +138,12 @@ def _read_facts(path: str, problems: list[str]) -> ThreadFacts:
     return facts
 
 
-def _latest(home: str, *, everywhere: bool) -> str:
+def latest_thread(home: str, *, everywhere: bool) -> str:
+    """Return the newest thread that began in this directory, or in any. Blocks.
+
+    Raises:
+        UsageError: if there is none.
+    """
     cwd = None if everywhere else find_directory(ConfigFlags())
     thread_id = find_latest(home, cwd=cwd)
     if thread_id is None:
@@ -146,7 +152,7 @@ def _latest(home: str, *, everywhere: bool) -> str:
     return thread_id
 
 
-def _show(found: Found, environ: Mapping[str, str], *, as_json: bool) -> None:
+def _show(found: Found, environ: Mapping[str, str], *, as_json: bool, verbose: bool) -> None:
     from ._tree_lines import Canvas, draw_rows, spell_rows  # other commands need not load it
 
     if as_json:
@@ -161,7 +167,7 @@ def _show(found: Found, environ: Mapping[str, str], *, as_json: bool) -> None:
             colored=terminal and _can_color(environ),
             encoding=sys.stdout.encoding or "utf-8",
         )
-        lines = draw_rows(found.rows, canvas, holder=found.holder)
+        lines = draw_rows(found.rows, canvas, holder=found.holder, verbose=verbose)
     for line in lines:
         print(line)
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final, final
 
 import attrs
 from rich.cells import cell_len, set_cell_size
 
-from ..protocol import Completed, Errored
+from ..protocol import Completed, Errored, TokenUsage
 from ..wire import encode_outcome, encode_status
 from ._human import SHOWN_COLUMNS, STYLES, clean
 from ._tree_rows import AgentRow
+from ._tree_settings import Effective, sandbox_word, settings_words
 from ._view_words import seconds, tokens
 
 _ROLE_COLUMNS: Final = 16
 """Columns that a role gets at most: it is one word, but nobody made sure of that."""
-_TITLES: Final = ("agent", "role", "status", "tokens", "below", "time", "task")
+_SETTINGS_COLUMNS: Final = 48
+"""Columns that settings get at most, if not all are asked for."""
+_TITLES: Final = ("agent", "role", "status", "tokens", "below", "time", "settings", "task")
 _RIGHT: Final = ("tokens", "below", "time")
 _COLORS: Final = {
     "running": "cyan",
@@ -57,17 +61,21 @@ _BOXES: Final = _Glyphs("├─ ", "└─ ", "│  ", "…")
 _ASCII: Final = _Glyphs("|- ", "`- ", "|  ", "...")
 
 
-def draw_rows(rows: Sequence[AgentRow], canvas: Canvas, *, holder: str | None) -> Iterator[str]:
+def draw_rows(
+    rows: Sequence[AgentRow], canvas: Canvas, *, holder: str | None, verbose: bool = False
+) -> Iterator[str]:
     """Yield the lines that show a tree to people.
 
     Args:
         rows: Its agents, as `decide_rows` returns them.
         canvas: Where they are shown.
         holder: The process that works on the tree; None if there is none.
+        verbose: Whether all settings are shown, not only those that the owner has otherwise.
     """
     brush = _Brush(canvas)
-    owners: dict[str | None, str] = {row.thread_id: row.path for row in rows}
-    table = [_TITLES, *(_words(row, brush, owners.get(row.parent_thread_id)) for row in rows)]
+    owners: dict[str | None, AgentRow] = {row.thread_id: row for row in rows}
+    words_of = partial(_words, brush=brush, verbose=verbose)
+    table = [_TITLES, *(words_of(row, owners.get(row.parent_thread_id)) for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     # A column that says nothing is left out, its title included.
     shown = [n for n in range(len(_TITLES)) if any(words[n] for words in table[1:])]
@@ -92,15 +100,26 @@ def _fields(row: AgentRow) -> dict[str, Any]:
         "thread_id": row.thread_id,
         "parent_thread_id": row.parent_thread_id,
         "role": row.role,
+        **_settings(row.settings),
         "status": encode_status(row.status),
         "task": row.task,
         "outcome": None if row.outcome is None else encode_outcome(row.outcome),
         "tokens": row.tokens,
         "total_tokens_below": row.total_tokens_below,
+        "total_usage": attrs.asdict(row.total_usage),
         "seconds": round(row.seconds, 3),
         "closed": row.closed,
         "reason": row.reason,
         "unread": row.unread,
+    }
+
+
+def _settings(settings: Effective) -> dict[str, Any]:
+    return {
+        "model": settings.model,
+        "effort": settings.effort,
+        "sandbox": sandbox_word(settings.sandbox),
+        "cwd": settings.cwd,
     }
 
 
@@ -155,15 +174,25 @@ class _Brush:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
 
-def _words(row: AgentRow, brush: _Brush, owner: str | None) -> tuple[str, ...]:
+def _words(
+    row: AgentRow, owner: AgentRow | None, *, brush: _Brush, verbose: bool
+) -> tuple[str, ...]:
     width = brush.canvas.width
+    theirs = None if owner is None else owner.settings
     return (
-        brush.cut(_place(row, brush.glyphs, owner), None if width is None else width // 2),
+        brush.cut(
+            _place(row, brush.glyphs, None if owner is None else owner.path),
+            None if width is None else width // 2,
+        ),
         brush.cut(brush.spell(row.role or ""), _ROLE_COLUMNS),
         _status(row),
         tokens(row.tokens),
         f"+{tokens(row.total_tokens_below)}" if row.inner else "",
         seconds(row.seconds),
+        brush.cut(
+            brush.spell(settings_words(row.settings, theirs, all_of_them=verbose)),
+            None if verbose else _SETTINGS_COLUMNS,
+        ),
         brush.cut(brush.spell(row.task or ""), SHOWN_COLUMNS),
     )
 
@@ -206,7 +235,7 @@ def _style(row: AgentRow | None, title: str) -> str | None:
 
 def _summary(rows: Sequence[AgentRow]) -> str:
     closed, unread = sum(row.closed for row in rows), sum(row.unread for row in rows)
-    spent = f"{tokens(sum(row.tokens for row in rows))} tokens"
+    spent = f"{tokens(sum(row.tokens for row in rows))} tokens{_kinds(rows[0].total_usage)}"
     parts = [
         _count(len(rows), "agent") + (f", {closed} of them closed" if closed else ""),
         f"{spent} in {seconds(sum(row.seconds for row in rows))} of turns",
@@ -214,6 +243,15 @@ def _summary(rows: Sequence[AgentRow]) -> str:
     if unread:
         parts.append(f"{_count(unread, 'letter')} not read yet")
     return "; ".join(parts)
+
+
+def _kinds(usage: TokenUsage) -> str:
+    """Say what tokens they were, if anybody has said that."""
+    if not (usage.input_tokens or usage.output_tokens):
+        return ""
+    cached = usage.cached_input_tokens
+    of_them = f", {tokens(cached)} of them cached" if cached else ""
+    return f" ({tokens(usage.input_tokens)} in{of_them}, {tokens(usage.output_tokens)} out)"
 
 
 def _count(number: int, what: str) -> str:

@@ -23,12 +23,15 @@ from ..protocol import (
     TextInput,
     ThreadId,
     TokensCounted,
+    TokenUsage,
     TurnAborted,
     TurnCompleted,
+    TurnContext,
     UserMessageItem,
     UserMessageRecorded,
 )
 from ..rollout import AgentEdge, JournalState
+from ._tree_settings import Effective, effective_settings
 
 
 @final
@@ -40,7 +43,9 @@ class ThreadFacts:
     role: str | None = None
     said: str | None = None
     """What its user said last."""
-    tokens: int = 0
+    usage: TokenUsage = TokenUsage()
+    context: TurnContext | None = None
+    """What its last turn ran with."""
     seconds: float = 0.0
     """The durations of all turns that ended."""
 
@@ -62,6 +67,10 @@ class AgentRow:
     tokens: int = 0
     total_tokens_below: int = 0
     """Of all agents below it, itself not included."""
+    total_usage: TokenUsage = TokenUsage()
+    """Of it and all agents below it."""
+    settings: Effective = Effective()
+    """What it works with."""
     seconds: float = 0.0
     closed: bool = False
     reason: str | None = None
@@ -82,6 +91,8 @@ def gather_facts(payloads: Iterable[RolloutPayload]) -> ThreadFacts:
         match payload:
             case SessionMeta(agent_role=str(role)) if facts.role is None:
                 facts = attrs.evolve(facts, role=role)
+            case TurnContext():
+                facts = attrs.evolve(facts, context=payload)
             case EventLine(msg):
                 facts = attrs.evolve(_hear(facts, msg), status=next_status(facts.status, msg))
             case _:
@@ -133,7 +144,7 @@ def decide_rows(
 def _hear(facts: ThreadFacts, msg: EventMsg) -> ThreadFacts:
     match msg:
         case TokensCounted(info) if info is not None:
-            return attrs.evolve(facts, tokens=info.total_token_usage.total_tokens)
+            return attrs.evolve(facts, usage=info.total_token_usage)
         case TurnCompleted() | TurnAborted():
             return attrs.evolve(facts, seconds=facts.seconds + _seconds(msg))
         case UserMessageRecorded(message=text):
@@ -233,20 +244,27 @@ def _row(edge: AgentEdge, facts: ThreadFacts, task: TaskRecord | None) -> AgentR
         status=facts.status,
         task=facts.said if task is None else task.text,
         outcome=None if task is None else task.outcome,
-        tokens=facts.tokens,
+        tokens=facts.usage.total_tokens,
+        total_usage=facts.usage,
+        settings=effective_settings(edge.spec, facts.context),
         seconds=facts.seconds,
     )
 
 
 def _with_sums(rows: Sequence[AgentRow]) -> tuple[AgentRow, ...]:
-    """The rows, with the tokens below each. Owners stand before what they own."""
-    below: dict[ThreadId, int] = defaultdict(int)
+    """The rows, with what was used below each. Owners stand before what they own."""
+    below: dict[ThreadId, TokenUsage] = defaultdict(TokenUsage)
     inner: set[ThreadId] = set()
     for row in reversed(rows):
         if row.parent_thread_id is not None:
-            below[row.parent_thread_id] += row.tokens + below[row.thread_id]
+            below[row.parent_thread_id] += row.total_usage + below[row.thread_id]
             inner.add(row.parent_thread_id)
     return tuple(
-        attrs.evolve(row, total_tokens_below=below[row.thread_id], inner=row.thread_id in inner)
+        attrs.evolve(
+            row,
+            total_tokens_below=below[row.thread_id].total_tokens,
+            total_usage=row.total_usage + below[row.thread_id],
+            inner=row.thread_id in inner,
+        )
         for row in rows
     )

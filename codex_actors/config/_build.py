@@ -75,7 +75,8 @@ def _read_service_tier(root: Table) -> str | None:
 def _read_features(root: Table) -> dict[str, bool]:
     features = root.table("features")
     found = {name: _read_feature(features, name) for name in features.values}
-    return {name: value for name, value in found.items() if value is not None}
+    # Programs that make their own settings ask for it; whoever has a configuration is used to it.
+    return {"undo": True} | {name: value for name, value in found.items() if value is not None}
 
 
 def _read_feature(features: Table, name: str) -> bool | None:

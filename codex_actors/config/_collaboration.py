@@ -93,16 +93,17 @@ def read_collaboration(root: Table, model: ModelInfo) -> Collaboration:
         SettingsError: A key has a value that it cannot have, or a role's file cannot be used.
     """
     agents, team, usual = root.table("agents"), _team(root), Collaboration()
-    generation = _generation(root, agents, team, model)
+    generation, chosen = _generation(root, agents, team, model)
     shown = team.boolean("hide_spawn_agent_metadata")
     return Collaboration(
         generation=generation,
+        chosen=chosen,
         at_work=_at_work(agents, team, generation),
         depth=_depth(agents, generation),
         model=agents.string("default_subagent_model"),
         effort=agents.string("default_subagent_reasoning_effort"),
         marks_interrupts=agents.boolean("interrupt_message") is not False,
-        roles={name: _role(name, agents.table(name)) for name in role_names(agents)},
+        roles=_roles(agents),
         wait_times=_wait_times(team),
         namespace=_namespace(team) or usual.namespace,
         shows_nicknames=shown is False,
@@ -130,15 +131,29 @@ def read_role_file(role: Table) -> Table:
     path = role.file("config_file")
     if path is None:
         return Table({}, role.merged)
-    text = read_text(path)
-    if text is None:
+    if not os.path.lexists(path):
         raise role.refuse("config_file", f"there is no such file: {path!r}")
+    return file_table(path, user_home=role.merged.user_home)
+
+
+def file_table(path: str, *, user_home: str | None = None) -> Table:
+    """What a role's file says.
+
+    Raises:
+        SettingsError: if it cannot be read, or is no TOML.
+    """
+    text = read_text(path) or ""
     values = parse_file(text, path)
-    merged = merge_layers(
-        [Layer(path, values, os.path.dirname(path), find_lines(text))],
-        user_home=role.merged.user_home,
-    )
+    layer = Layer(path, values, os.path.dirname(path), find_lines(text))
+    merged = merge_layers([layer], user_home=user_home)
     return Table(merged.values, merged)
+
+
+def role_files(root: Table) -> frozenset[str]:
+    """The files that tables name."""
+    agents = root.table("agents")
+    paths = (agents.table(name).file("config_file") for name in role_names(agents))
+    return frozenset(path for path in paths if path is not None)
 
 
 def team_table(root: Table) -> Table:
@@ -153,17 +168,23 @@ def _team(root: Table) -> Table:
     return Table({}, root.merged, ("features", "multi_agent_v2"))
 
 
-def _generation(root: Table, agents: Table, team: Table, model: ModelInfo) -> Generation | None:
-    """The reference's order: what is forced, what is forbidden, the model, the feature."""
+def _generation(
+    root: Table, agents: Table, team: Table, model: ModelInfo
+) -> tuple[Generation | None, bool]:
+    """The reference's order: what is forced, what is forbidden, the model, the feature.
+
+    Returns:
+        The generation; and whether it is more than what a feature usually gives.
+    """
     features = root.table("features")
     forced = team.boolean("enabled") if team.values else features.boolean("multi_agent_v2")
     if forced:
-        return "v2"
+        return "v2", True
     if agents.boolean("enabled") is False:
-        return None
+        return None, True
     if model.multi_agent is not None:
-        return None if model.multi_agent == "disabled" else model.multi_agent
-    return None if features.boolean("multi_agent") is False else "v1"
+        return (None if model.multi_agent == "disabled" else model.multi_agent), True
+    return (None if features.boolean("multi_agent") is False else "v1"), False
 
 
 def _at_work(agents: Table, team: Table, generation: Generation | None) -> int:
@@ -229,13 +250,26 @@ def _text(table: Table, key: str) -> str | None:
     raise table.wrong(key, "a string")
 
 
-def _role(name: str, table: Table) -> Role:
-    file = read_role_file(table)
+def _roles(agents: Table) -> Mapping[str, Role]:
+    roles: dict[str, Role] = {}
+    for name in role_names(agents):
+        table = agents.table(name)
+        role = read_role(name, table, read_role_file(table))
+        roles.setdefault(role.name, role)
+    return roles
+
+
+def read_role(name: str, table: Table, file: Table) -> Role:
+    """Return the role that a table and its file describe together; the file comes first.
+
+    Raises:
+        SettingsError: A key has a value that it cannot have.
+    """
     shell = file.table("features").boolean("shell_tool")
     tier = file.string("service_tier")
     return Role(
-        name=name,
-        description=table.string("description") or file.string("description") or "",
+        name=(file.string("name") or name).strip(),
+        description=file.string("description") or table.string("description") or "",
         instructions=file.string("developer_instructions"),
         model=file.string("model"),
         effort=file.string("model_reasoning_effort"),
@@ -244,7 +278,7 @@ def _role(name: str, table: Table) -> Role:
         service_tier="priority" if tier == "fast" else tier,
         sandbox_policy=read_sandbox_policy(file),
         without_tools=_SHELL if shell is False else (),
-        nicknames=_nicknames(table) or _nicknames(file),
+        nicknames=_nicknames(file) or _nicknames(table),
     )
 
 

@@ -16,6 +16,7 @@ from ._home import VARIABLES
 from ._host import find_shell, find_timezone
 from ._layers import Path
 from ._load import check_keys
+from ._role_files import find_roles
 from ._sources import Sources, read_sources
 from ._table import Table, spell
 
@@ -70,7 +71,7 @@ def explain_settings(
     return Explained(
         tuple(_facts(settings, environ)),
         tuple(entries[key] for key in sorted(entries)),
-        check_keys(root, strict=strict),
+        (*check_keys(root, strict=strict), *find_roles(root, settings).warnings),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FEATURES: Final = ("apply_patch", "multi_agent", "multi_agent_v2", "update_plan")
+FEATURES: Final = ("apply_patch", "multi_agent", "multi_agent_v2", "undo", "update_plan")
 """What does something here: see `codex_actors.tools.standard_tools`, and `Collaboration`."""
 
 _ELSEWHERE: Final = """
@@ -47,7 +47,7 @@ _ELSEWHERE: Final = """
     subagent_default_context_limits system_proxy_fallback terminal_resize_reflow
     terminal_visualization_instructions token_budget tool_call_mcp_elicitation tool_search
     tool_search_always_defer_mcp_tools tool_suggest transcript_v2 tui_app_server ultrafast_mode
-    unavailable_dummy_tools unbounded_connection_retries undo unified_exec unified_exec_tty
+    unavailable_dummy_tools unbounded_connection_retries unified_exec unified_exec_tty
     unified_exec_zsh_fork unified_image_budget use_agent_identity use_legacy_landlock
     use_linux_sandbox_bwrap use_xaa view_image web_search_cached web_search_request
     windows_sandbox_service workspace_dependencies workspace_owner_usage_nudge worktrees

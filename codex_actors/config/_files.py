@@ -44,6 +44,13 @@ def list_names(directory: str) -> list[str]:
         return []
 
 
+def list_files(directory: str, suffix: str) -> list[str]:
+    """Paths of everything below a directory whose name ends so, sorted; nothing if it is none."""
+    walked = os.walk(directory)
+    paths = (os.path.join(place, name) for place, _, names in walked for name in names)
+    return sorted(path for path in paths if path.endswith(suffix))
+
+
 def _explain(error: OSError | ValueError) -> str:
     # ValueError: the name has a null byte, which no file system takes.
     reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -102,6 +102,11 @@ def list_directories(root: str, cwd: str) -> tuple[str, ...]:
     return tuple(directories)
 
 
+def find_project(rules: GuideRules, cwd: str) -> str:
+    """The root of the project that ``cwd`` is in; itself if there is none."""
+    return _find_root(rules.root_markers, cwd)
+
+
 def is_trusted(rules: GuideRules, root: str, cwd: str) -> bool:
     """Whether nobody said of the project that its files are not to be heeded."""
     return rules.trust.get(cwd, rules.trust.get(root, True))
@@ -119,7 +124,7 @@ def _read_first(directory: str, names: Sequence[str]) -> list[Excerpt]:
 
 
 def _read_project(rules: GuideRules, cwd: str) -> list[Excerpt]:
-    root = find_root(rules.root_markers, cwd)
+    root = _find_root(rules.root_markers, cwd)
     if not is_trusted(rules, root, cwd):
         return []
     excerpts: list[Excerpt] = []
@@ -133,8 +138,7 @@ def _read_project(rules: GuideRules, cwd: str) -> list[Excerpt]:
     return excerpts
 
 
-def find_root(markers: Sequence[str], cwd: str) -> str:
-    """The nearest directory, from ``cwd`` up, with one of ``markers`` in it; else ``cwd``."""
+def _find_root(markers: Sequence[str], cwd: str) -> str:
     here = cwd
     while markers:
         if any(os.path.lexists(os.path.join(here, marker)) for marker in markers):

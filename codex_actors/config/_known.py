@@ -132,16 +132,24 @@ def _unknown_in_roles(agents: Table) -> Iterator[SettingsError]:
     yield from _unknown(agents, (*AGENTS, *roles))
     for name in roles:
         yield from _unknown(agents.table(name), ROLE)
-        file = read_role_file(agents.table(name))
-        for key in file.values:
-            if key not in ROLE_FILE:
-                problem = "has no effect in a role, which can only narrow what its bearer may do"
-                yield file.refuse(key, problem, find_nearest(key, ROLE_FILE))
-        for key in file.table("features").values:
-            if key != "shell_tool":
-                yield file.table("features").refuse(
-                    key, "has no effect in a role; the only feature here is 'shell_tool'"
-                )
+        yield from _inert_in_role_file(read_role_file(agents.table(name)))
+
+
+def find_unknown_in_role_file(file: Table) -> Iterator[SettingsError]:
+    """A complaint about every key of a role's file that nobody knows, in a role or elsewhere."""
+    yield from _unknown(file, (*ROLE_FILE, *_USED, *_IGNORED))
+
+
+def _inert_in_role_file(file: Table) -> Iterator[SettingsError]:
+    for key in file.values:
+        if key not in ROLE_FILE:
+            problem = "has no effect in a role, which can only narrow what its bearer may do"
+            yield file.refuse(key, problem, find_nearest(key, ROLE_FILE))
+    for key in file.table("features").values:
+        if key != "shell_tool":
+            yield file.table("features").refuse(
+                key, "has no effect in a role; the only feature here is 'shell_tool'"
+            )
 
 
 def _unknown(table: Table, known: Collection[str]) -> Iterator[SettingsError]:

@@ -14,6 +14,7 @@ from ._build import build_settings
 from ._files import read_text
 from ._host import find_shell, find_timezone
 from ._known import find_inert, find_unknown
+from ._role_files import find_roles
 from ._sources import Sources, read_sources
 from ._table import Table
 
@@ -74,6 +75,7 @@ def load_settings(
     )
     root = read_sources(sources, environ)
     settings = build_settings(root, home=home, cwd=cwd, environ=environ)
+    found = find_roles(root, settings)
     warnings = check_keys(root, strict=strict)
     key = find_key(settings.provider, environ, home)
     settings = attrs.evolve(
@@ -81,10 +83,11 @@ def load_settings(
         provider=_with_key(settings.provider, key),
         base_instructions=_read_instructions(root),
         sandbox_policy=_with_directories(settings.sandbox_policy, cwd, add_dirs),
+        collaboration=attrs.evolve(settings.collaboration, roles=found.roles),
         shell=find_shell(environ),
         timezone=find_timezone(environ),
     )
-    return Loaded(settings, (*warnings, *_key_warnings(key)))
+    return Loaded(settings, (*warnings, *found.warnings, *_key_warnings(key)))
 
 
 def check_keys(root: Table, *, strict: bool) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..protocol import GuideRules
-from ._guides import find_root, list_directories
+from ._guides import find_project, list_directories
 
 
 def find_rule_directories(guides: GuideRules, *, home: str, cwd: str) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def find_rule_directories(guides: GuideRules, *, home: str, cwd: str) -> tuple[s
         Absolute paths, lowest layer first; not all of them need be there.
     """
     of_home = os.path.join(home, "rules")
-    root = find_root(guides.root_markers, cwd)
+    root = find_project(guides, cwd)
     if not guides.trust.get(cwd, guides.trust.get(root, False)):
         return (of_home,)
     projects = (os.path.join(place, ".codex", "rules") for place in list_directories(root, cwd))

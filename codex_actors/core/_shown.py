@@ -49,6 +49,7 @@ from ..protocol import (
     UserMessageItem,
     UserMessageRecorded,
 )
+from ._shown_collab import activity_noted, collab_began, collab_ended
 
 _KEPT = frozenset(
     {
@@ -70,7 +71,8 @@ _KEPT = frozenset(
 def is_kept(event: EventMsg) -> bool:
     """Whether the rollout keeps the event.
 
-    Of items only those are kept that no flat event tells of.
+    Of items only those of work with agents are kept, as the reference keeps them; of the others
+    their flat events say the same.
     """
     if isinstance(event, ItemCompleted):
         return isinstance(event.item, CollabAgentItem | AgentActivityItem)
@@ -109,6 +111,8 @@ def flat_events(event: EventMsg, *, raw_reasoning: bool = False) -> tuple[EventM
             return (_began(item, event),)
         case ItemStarted(item=FileChangeItem() as item):
             return (_patch_began(item, event),)
+        case ItemStarted(item=CollabAgentItem() as item):
+            return (collab_began(item, event.started_at_ms),)
         case ItemCompleted(item=item):
             return _completed(item, event, raw_reasoning)
         case _:
@@ -130,7 +134,11 @@ def _completed(item: TurnItem, event: ItemCompleted, raw: bool) -> tuple[EventMs
             return (_patch_ended(item, event),)
         case ImageViewItem():
             return (ImageViewed(item.id, item.path),)
-        case CollabAgentItem() | AgentActivityItem() | OtherTurnItem():
+        case CollabAgentItem():
+            return (collab_ended(item, event.completed_at_ms),)
+        case AgentActivityItem():
+            return (activity_noted(item, event.completed_at_ms),)
+        case OtherTurnItem():
             return ()
         case _:
             assert_never(item)

@@ -4,6 +4,19 @@ from ._changes import AddFile as AddFile
 from ._changes import DeleteFile as DeleteFile
 from ._changes import FileChange as FileChange
 from ._changes import UpdateFile as UpdateFile
+from ._collab_events import AgentActivityNoted as AgentActivityNoted
+from ._collab_events import AgentStanding as AgentStanding
+from ._collab_events import CollabCloseBegan as CollabCloseBegan
+from ._collab_events import CollabCloseEnded as CollabCloseEnded
+from ._collab_events import CollabEvent as CollabEvent
+from ._collab_events import CollabInputBegan as CollabInputBegan
+from ._collab_events import CollabInputEnded as CollabInputEnded
+from ._collab_events import CollabResumeBegan as CollabResumeBegan
+from ._collab_events import CollabResumeEnded as CollabResumeEnded
+from ._collab_events import CollabSpawnBegan as CollabSpawnBegan
+from ._collab_events import CollabSpawnEnded as CollabSpawnEnded
+from ._collab_events import CollabWaitBegan as CollabWaitBegan
+from ._collab_events import CollabWaitEnded as CollabWaitEnded
 from ._collaboration import Collaboration as Collaboration
 from ._collaboration import Generation as Generation
 from ._collaboration import WaitTimes as WaitTimes
@@ -139,6 +152,7 @@ from ._tasks import TaskOutcome as TaskOutcome
 from ._tasks import TaskOverBudget as TaskOverBudget
 from ._tasks import TaskRecord as TaskRecord
 from ._tasks import TaskTimedOut as TaskTimedOut
+from ._turn_items import ActivityKind as ActivityKind
 from ._turn_items import AgentActivityItem as AgentActivityItem
 from ._turn_items import AgentMessageItem as AgentMessageItem
 from ._turn_items import AgentName as AgentName

@@ -29,6 +29,8 @@ class Collaboration:
 
     generation: Generation | None = None
     """None: no tools."""
+    chosen: bool = False
+    """Whether somebody said so: a switch, or what is known of the model."""
     at_work: int = attrs.field(default=6, validator=validators.ge(0))
     """Agents below the root that may be at work at once; who has finished does not count."""
     depth: int | None = 1

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from ._changes import FileChange
+from ._collab_events import CollabEvent
 from ._ids import AgentPath, ThreadId
 from ._items import Fields, Item
 from ._permissions import ApprovalPolicy, SandboxPolicy
@@ -368,6 +369,7 @@ EventMsg: TypeAlias = (
     | TurnDiffed
     | PlanUpdated
     | ImageViewed
+    | CollabEvent
     | RawItemRecorded
     | ShutdownCompleted
     | UnknownEvent

@@ -42,6 +42,8 @@ class SessionMeta:
     agent_path: str | None = None
     agent_role: str | None = None
     agent_nickname: str | None = None
+    multi_agent_version: str | None = None
+    """``disabled``, or the generation of its tools for agents; None: what is usual."""
     git: GitInfo | None = None
     extra: Fields = attrs.field(factory=dict)
 
@@ -59,6 +61,7 @@ class TurnContext:
     summary: str = "auto"
     current_date: str | None = None
     timezone: str | None = None
+    multi_agent_version: str | None = None
     extra: Fields = attrs.field(factory=dict)
 
 

@@ -111,13 +111,16 @@ class CollabAgentItem:
     """By thread id."""
 
 
+ActivityKind: TypeAlias = Literal["started", "interacted", "interrupted", "completed"]
+
+
 @attrs.frozen(kw_only=True)
 class AgentActivityItem:
     """What a model did with another agent, where agents are named by paths."""
 
     id: str
-    """The call's id."""
-    kind: Literal["started", "interacted", "interrupted", "completed"]
+    """The call's id; of an end, ``subagent-completed-`` and the id of the agent's turn."""
+    kind: ActivityKind
     agent_thread_id: str
     agent_path: str
     model: str | None = None

@@ -43,7 +43,7 @@ class ProcessesStatistics:
     running: int
     """Those of them that have not ended."""
     members: int
-    """All processes that came from them and existed at the last look, seconds ago."""
+    """All processes that came from them and lived at the last look, seconds ago."""
 
 
 @final
@@ -77,6 +77,13 @@ class Processes:
     def survivors(self) -> tuple[Survivor, ...]:
         """What could not be killed; known when the scope has been left."""
         return self._survivors
+
+    async def look(self) -> None:
+        """Have `statistics` know of all members that there are now, those left behind included.
+
+        Cancellation: nothing has happened.
+        """
+        reap(await scan(self._look), owned=self._running)
 
     async def start(self, spec: ProcessSpec, output: OutputSink) -> Process:
         """Start a process; it runs until it ends, is killed, or the scope is left.
@@ -135,14 +142,14 @@ class Processes:
                 await self._stirred.wait()
             await trio.sleep(SETTLE_SECONDS)
             self._stirred = trio.Event()
-            reap(await scan(self._look), owned=self._running)
+            await self.look()
 
     def _look(self, table: Table) -> tuple[ProcessRow, ...]:
         for pid, process in list(self._kin.items()):
             if not process._family.members(table) and pid not in self._running:
                 del self._kin[pid]
         members = self._family.members(table)
-        self._members = len(members)
+        self._members = sum(row.state != "Z" for row in members)
         return members
 
     async def _close(self) -> None:

@@ -61,6 +61,7 @@ FREEFORM_PATCH: Final = Tool(
     grammar=GRAMMAR,
     gate="exclusive",
     run=_run_freeform,
+    changes_files=True,
 )
 """For models that were trained to write patches as they are."""
 
@@ -73,5 +74,6 @@ FUNCTION_PATCH: Final = function_tool(
     arguments=_Patch,
     run=_run_function,
     gate="exclusive",
+    changes_files=True,
 )
 """The same as JSON, for models that know functions only."""

@@ -26,6 +26,7 @@ def function_tool(
     namespace: str | None = None,
     gate: Gate = "exclusive",
     cut_off: Literal["plain", "timed"] = "plain",
+    changes_files: bool = False,
 ) -> Tool:
     """Return a tool that takes JSON arguments.
 
@@ -43,6 +44,7 @@ def function_tool(
         namespace: As `Tool.namespace`.
         gate: As `Tool.gate`.
         cut_off: As `Tool.cut_off`.
+        changes_files: As `Tool.changes_files`.
 
     Raises:
         Indescribable: if a field has a type that no schema describes.
@@ -64,5 +66,6 @@ def function_tool(
         namespace=namespace,
         gate=gate,
         cut_off=cut_off,
+        changes_files=changes_files,
         run=parse_and_run,
     )

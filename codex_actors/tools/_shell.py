@@ -271,6 +271,7 @@ EXEC_COMMAND: Final[Tool] = function_tool(
     run=_exec_command,
     gate="shared",
     cut_off="timed",
+    changes_files=True,
 )
 
 WRITE_STDIN: Final[Tool] = function_tool(
@@ -281,4 +282,5 @@ WRITE_STDIN: Final[Tool] = function_tool(
     run=_write_stdin,
     gate="shared",
     cut_off="timed",
+    changes_files=True,
 )

@@ -76,6 +76,8 @@ class Tool:
     """Whether calls run side by side; see `codex_actors.core.Gate`."""
     cut_off: Literal["plain", "timed"] = "plain"
     """Wording of the output when the call is interrupted; ``timed`` as for commands."""
+    changes_files: bool = False
+    """Whether calls may change files of the user's: then these are kept, to be taken back."""
     run: Callable[[ToolCall, ToolContext], Awaitable[ToolOutput]]
 
     @property

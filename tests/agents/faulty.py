@@ -47,6 +47,8 @@ class Disk:
     refusals: float = 0
     """How many flushes are still to be refused."""
     report: FlushReport = FlushReport()
+    syncs: int = 0
+    """How many flushes were to be held by the disk itself."""
 
     def append(self, thread_id: ThreadId, payload: RolloutPayload) -> None:
         if self.bug == "append":
@@ -68,6 +70,7 @@ class Disk:
 
     async def flush(self, *, sync: bool = False) -> FlushReport:
         await trio.lowlevel.checkpoint_if_cancelled()
+        self.syncs += sync
         lengths = {thread_id: len(lines) for thread_id, lines in self.lines.items()}
         if self.bug == "flush":
             self.bug = None

@@ -132,7 +132,7 @@ class Played:
 @asynccontextmanager
 async def open_team(
     home: Path,
-    generation: Generation = "v1",
+    generation: Generation | None = "v1",
     /,
     *,
     settings: dict[str, Any] | None = None,

@@ -8,7 +8,7 @@ import pytest
 
 from codex_actors.agents import AgentSpec
 from codex_actors.core import letter_entry, notice_item
-from codex_actors.protocol import TaskCompleted, TaskId, TaskRecord, ThreadId
+from codex_actors.protocol import TaskCompleted, TaskId, TaskInterrupted, TaskRecord, ThreadId
 from codex_actors.rollout import find_rollouts, journal_path, open_journal
 from tests.agents.support import open_tree, remember
 
@@ -75,6 +75,32 @@ async def test_an_end_of_a_task_that_its_giver_was_not_told_of(tmp_path: Path) -
             told.append((waiting, model.items(0).count(notice_item(record))))
 
     assert [(1, 1), (0, 1)] == told
+
+
+async def test_an_open_task_of_an_agent_that_is_no_more(tmp_path: Path) -> None:
+    """The close was written, and the end of the task was not."""
+    async with open_tree(tmp_path, remember(), ephemeral=False) as tree:
+        root = await tree.spawn()
+        child = await root.spawn()
+    async with open_journal(str(tmp_path), root.thread_id) as journal:
+        record = TaskRecord(
+            id=TaskId("t"),
+            thread_id=child.thread_id,
+            path=child.path,
+            text="go",
+            assigned_at="",
+            reply_to=root.thread_id,
+        )
+        await journal.assign(record)
+        await journal.close_agent(child.thread_id)
+
+    async with open_tree(tmp_path, remember(), ephemeral=False) as tree:
+        await tree.spawn(AgentSpec(resume=root.thread_id, unfinished="restart"))
+        settled = tree._commons.books.journal.task(record.id)
+        assert ((), ()) == (tree.unfinished, tree.restarted)
+
+    assert settled is not None
+    assert TaskInterrupted("restart") == settled.outcome
 
 
 def cut(path: Path, word: bytes, left: int) -> None:

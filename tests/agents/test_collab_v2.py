@@ -50,7 +50,7 @@ async def test_spawn_wait_and_list(tmp_path: Path, autojump_clock: trio.testing.
     assert b'"encrypted_content":"SCRIPT' in prompt.input[-1]
     items = [e.item for e in played.events if isinstance(e, ItemCompleted)]
     activities = [i for i in items if isinstance(i, AgentActivityItem)]
-    assert [("started", "/root/helper", "known")] == [
+    assert [("started", "/root/helper", "known"), ("completed", "/root/helper", None)] == [
         (item.kind, item.agent_path, item.model) for item in activities
     ]
     waits = [i for i in items if isinstance(i, CollabAgentItem)]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
 import trio
+import trio.testing
 
-from codex_actors.agents import AgentTree, open_agents
+from codex_actors.agents import AgentServices, AgentTree, open_agents
 from codex_actors.protocol import (
+    AgentMessageRecorded,
     Event,
     EventLine,
+    InjectItems,
+    Recorded,
     TaskCompleted,
     TaskId,
     TaskOutcome,
@@ -19,10 +25,14 @@ from codex_actors.protocol import (
     ToolCall,
     ToolOutput,
     TurnCompleted,
+    TurnStarted,
     WarningRaised,
+    user_message,
 )
 from codex_actors.rollout import journal_path, read_journal, read_rollout
+from codex_actors.rollout._file_recorder import FileRecorder
 from codex_actors.tools import Tool, Toolbox, ToolContext, answer
+from tests.agents.faulty import Disk
 from tests.agents.support import collect, open_tree, remember, settings, tool
 
 
@@ -93,6 +103,111 @@ async def test_the_end_is_written_before_anybody_hears_of_it(tmp_path: Path, sch
 
     assert record.outcome == TaskCompleted("well")
     assert heard == [(TaskCompleted("well"), 1)]
+
+
+async def test_the_disk_itself_is_asked_at_the_end_of_a_turn_and_of_an_agent(
+    tmp_path: Path,
+) -> None:
+    """Nobody waits for it: what the kernel has survives the program."""
+    held: list[bool] = []
+
+    async def look() -> None:
+        await tree._commons.books.clerk.run(lambda: None)  # what was left to do is done before
+        recorder = tree._commons.recorder
+        assert isinstance(recorder, FileRecorder)
+        held.append(not recorder._files.unsynced)
+
+    async def run(call: ToolCall, context: ToolContext) -> ToolOutput:
+        await look()
+        return answer(call, "seen")
+
+    model = remember([{"call": "look", "args": {}}], [{"say": "done"}])
+    tools = Toolbox([tool("look", run)])
+    plain = settings(tmp_path, ephemeral=False)
+    async with open_agents(plain, model=model, toolbox=lambda _: tools) as tree:
+        root = await tree.spawn()
+        await (await root.assign("hi")).wait()
+        await look()
+        await root.submit(InjectItems((user_message("remember this"),)))
+        await root.wait_idle()
+        await look()
+        await root.close()
+        await look()
+
+    assert [False, True, False, True] == held
+
+
+async def test_all_that_is_told_of_a_turn_is_written_before(
+    tmp_path: Path, schedule: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Events of its middle as well as its end; and a call is, before its tool begins."""
+    disk = Disk()
+    too_early: list[object] = []
+
+    def look(thread_id: ThreadId, sought: object) -> None:
+        lines = disk.lines[thread_id]
+        kept = [n for n, line in enumerate(lines, 1) if sought in (line, getattr(line, "msg", 0))]
+        if kept and kept[0] > disk.flushed.get(thread_id, 0):
+            too_early.append(sought)
+
+    async def run(call: ToolCall, context: ToolContext) -> ToolOutput:
+        await trio.lowlevel.checkpoint()
+        calls = [line for line in disk.lines[root.thread_id] if isinstance(line, Recorded)]
+        look(root.thread_id, calls[-1])
+        assert calls[-1].item == call
+        return answer(call, "seen")
+
+    heard: list[object] = []
+
+    def hear(event: Event) -> None:
+        look(event.thread_id, event.msg)
+        heard.append(event.msg)
+
+    model = remember([{"say": "well"}, {"call": "look", "args": {}}], [{"say": "done"}])
+    services = AgentServices(
+        model=model, toolbox=lambda _: Toolbox([tool("look", run)]), recorder=disk
+    )
+    opening = open_agents(settings(tmp_path), services=services)
+    async with trio.open_nursery() as nursery, opening as tree:
+        await nursery.start(listen, tree, hear)
+        root = await tree.spawn()
+        await (await root.assign("hi")).wait()
+
+    assert [] == too_early
+    written = [line.msg for line in disk.lines[root.thread_id] if isinstance(line, EventLine)]
+    assert {TurnStarted, AgentMessageRecorded, TurnCompleted} <= {
+        type(msg) for msg in heard if msg in written
+    }
+
+
+async def test_that_the_disk_refuses_is_told_once_and_first(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    disk = Disk(refusals=math.inf)
+    model = remember([{"say": "well"}])
+    services = AgentServices(model=model, toolbox=lambda _: Toolbox([]), recorder=disk)
+    told: list[object] = []
+    opening = open_agents(settings(tmp_path), services=services)
+    async with trio.open_nursery() as nursery, opening as tree:
+        await nursery.start(listen, tree, lambda event: told.append(event.msg))
+        root = await tree.spawn()
+        child = await root.spawn()
+        tasks = [await agent.assign("hi") for agent in (root, child)]
+        outcomes = [(await task.wait()).outcome for task in tasks]
+
+    assert [TaskCompleted("well")] * 2 == outcomes
+    assert WarningRaised("planted") == told[0]
+    assert 1 == told.count(WarningRaised("planted"))
+
+
+async def listen(
+    tree: AgentTree, hear: Callable[[Event], None], *, task_status: trio.TaskStatus[None]
+) -> None:
+    async with tree.events() as events:
+        task_status.started()
+        async for event in events:
+            assert isinstance(event, Event)
+            hear(event)
 
 
 @attrs.define

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
 import trio
+import trio.testing
 
 from codex_actors.agents import AgentHandle, AgentSpec, AgentTree, Task
 from codex_actors.core import notice_item
-from codex_actors.protocol import Completed, TaskCompleted, ToolCall, ToolOutput
-from codex_actors.rollout import JournalState, journal_path, read_journal
+from codex_actors.protocol import (
+    Completed,
+    TaskCompleted,
+    TaskId,
+    TaskRecord,
+    ToolCall,
+    ToolOutput,
+)
+from codex_actors.rollout import JournalState, journal_path, open_journal, read_journal
 from codex_actors.tools import ToolContext, answer
 from tests.agents.support import open_tree, remember, tool
 
@@ -92,3 +102,41 @@ async def test_who_was_closed_does_not_come_back(tmp_path: Path, limit_files: Li
 
     assert [root.thread_id, again.thread_id] == list(there.agents)
     assert [child.thread_id] == list(there.closed)
+
+
+async def test_the_end_of_the_tree_does_not_wait_for_a_disk_that_hangs(
+    tmp_path: Path, mock_clock: trio.testing.MockClock
+) -> None:
+    """A pipe that nobody reads blocks whoever writes more than fits."""
+    model = remember([{"sleep": 60}])
+    async with open_tree(tmp_path, model, ephemeral=False) as tree:
+        root = await tree.spawn()
+    async with open_journal(str(tmp_path), root.thread_id) as journal:
+        left_open = TaskRecord(
+            id=TaskId("t"), thread_id=root.thread_id, path=root.path, text="go", assigned_at=""
+        )
+        await journal.assign(left_open)
+    async with open_tree(tmp_path, model, ephemeral=False) as tree:
+        await tree.spawn(AgentSpec(resume=root.thread_id))
+        assert [left_open.id] == [task.id for task in tree.unfinished]
+        writing = tree._commons.books.journal._tray._writing
+        assert writing is not None
+        writing[0].close()
+        pipe = make_full_pipe(Path(writing[0].path))
+        mock_clock.autojump_threshold = 0.01
+        began = trio.current_time()
+    try:
+        assert 5 <= trio.current_time() - began <= 20
+    finally:
+        os.close(pipe)  # whoever writes into it is let go
+
+
+def make_full_pipe(path: Path) -> int:
+    """Put a pipe that takes nothing more into the place of a file."""
+    path.unlink()
+    os.mkfifo(path)
+    pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(pipe, bytes(4096))
+    return pipe

@@ -7,10 +7,11 @@ from pathlib import Path
 import trio
 import trio.testing
 
-from codex_actors.agents import AgentSpec, open_agents
+from codex_actors.agents import AgentServices, AgentSpec, open_agents
 from codex_actors.models import ScriptedModel
 from codex_actors.protocol import Event, TaskInterrupted, TurnAborted
 
+from .faulty import Disk
 from .support import settings, toolbox
 
 STUBBORN = 'SCRIPT [[{"call": "stubborn", "args": {}}]]'
@@ -42,3 +43,20 @@ async def test_an_end_is_told_once_by_an_agent_that_is_cut_off_while_it_waits_fo
         assert ["quick", "stubborn"] == sorted(ends)
         assert [first.id] == list(root._desk.box)
         assert root._commons.hub.settlements.get() == 2
+
+
+async def test_turns_that_are_interrupted_together_are_one_flush(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, schedule: int
+) -> None:
+    disk = Disk()
+    services = AgentServices(model=ScriptedModel(), toolbox=toolbox, recorder=disk)
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        root = await tree.spawn()
+        agents = [root, *[await root.spawn() for _ in range(5)]]
+        tasks = [await each.assign(SLOW) for each in agents]
+        await trio.sleep(1)
+        before = disk.syncs
+        await root.interrupt()
+
+        assert [TaskInterrupted("user")] * 6 == [task.record.get().outcome for task in tasks]
+        assert 1 == disk.syncs - before

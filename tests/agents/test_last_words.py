@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from codex_actors.agents import last_status, last_usage
+from codex_actors.agents._last_words import last_interrupter
 from codex_actors.protocol import (
+    AbortReason,
     AgentStatus,
     Completed,
     Errored,
@@ -55,6 +57,32 @@ def test_the_status_that_an_agent_was_left_with(
     seen: list[RolloutPayload | EventMsg], status: AgentStatus
 ) -> None:
     assert status == last_status(lines(*seen))
+
+
+def stopped(by: str | None, reason: AbortReason = "interrupted") -> TurnAborted:
+    return TurnAborted(turn_id="1", reason=reason, interrupted_by=by)
+
+
+@pytest.mark.parametrize(
+    ("seen", "by"),
+    [
+        ([META], None),
+        ([META, STARTED, DONE], None),
+        ([META, STARTED, stopped("user"), SAID], "user"),
+        ([SAID, stopped("/root/boss")], "/root/boss"),
+        ([META, STARTED, stopped("user"), STARTED, SAID], None),
+        ([META, STARTED, stopped("user"), STARTED, DONE], None),
+        ([META, STARTED, stopped("user"), STARTED, stopped("restart")], None),
+        ([META, STARTED, stopped("shutdown")], None),
+        ([META, STARTED, stopped("deadline")], None),
+        ([META, STARTED, stopped("budget", "budget_limited")], None),
+        ([META, STARTED, stopped(None)], None),
+    ],
+)
+def test_who_stopped_an_agent_for_good(
+    seen: list[RolloutPayload | EventMsg], by: str | None
+) -> None:
+    assert by == last_interrupter(lines(*seen))
 
 
 def test_the_usage_that_was_said_last() -> None:

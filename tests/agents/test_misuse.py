@@ -285,3 +285,17 @@ async def test_a_rollout_with_an_absurd_session(tmp_path: Path, session: str) ->
         assert await says_hello(await tree.spawn(AgentSpec(resume=hand_id)))
 
         assert [home] == list(tmp_path.iterdir())
+
+
+async def test_handles_of_one_agent_are_equal_and_of_two_are_not(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_tree(tmp_path, remember()) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        same = {child, tree.agent("/root/child"), tree.agent(child.thread_id), root.children[0]}
+
+        assert {child} == same
+        assert child.parent == root != child
+        await child.close()
+        assert child != await root.spawn(AgentSpec(name="child"))

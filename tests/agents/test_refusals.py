@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import trio
 import trio.testing
 
 from codex_actors.agents import AgentServices, AgentSpec, open_agents
-from codex_actors.protocol import TaskCompleted, TaskId, TaskOutcome
+from codex_actors.protocol import Event, Letter, TaskCompleted, TaskId, TaskOutcome
+from codex_actors.rollout import JournalRefused
 
 from .faulty import Ledger, journal_on
 from .support import remember, settings, toolbox
@@ -42,6 +44,38 @@ async def test_outcomes_that_were_refused_together_are_written_with_the_next_one
         assert last.outcome == TaskCompleted("ok")
         assert () == given.journal.unsettled()
         assert [TaskCompleted("slowly")] * 4 == [_written(given, task.id) for task in tasks]
+
+
+async def test_spawn_assign_and_send_fail_and_nothing_has_happened(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """What has not happened yet does not happen, unlike the end of what has."""
+    ledger = Ledger()
+    given = services(ledger)
+    assert given.journal is not None
+    opening = open_agents(settings(tmp_path), services=given)
+    async with opening as tree, tree.events() as events:
+        root = await tree.spawn()
+        before = given.journal.state
+        ledger.refusals = 1000
+        with pytest.raises(JournalRefused, match="no space left"):
+            await root.spawn(AgentSpec(name="child"))
+        with pytest.raises(JournalRefused):
+            await root.assign("go")
+        with pytest.raises(JournalRefused):
+            await root.send(Letter(text="wake up", trigger=True))
+        ledger.refusals = 0
+        await given.journal.catch_up()
+        await trio.sleep(10)
+
+        assert before == given.journal.state
+        [alone] = tree.snapshot()
+        assert ((), "pending_init", 0) == (root.children, alone.status, alone.letters)
+        with trio.move_on_after(1):
+            async for event in events:
+                assert isinstance(event, Event)
+                assert root.path == event.path  # nobody else began
+        await root.spawn(AgentSpec(name="child"))  # the name is free
 
 
 async def test_the_end_of_the_tree_writes_what_was_told_and_not_what_it_would_say_itself(

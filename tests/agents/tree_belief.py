@@ -233,12 +233,12 @@ class Belief:
     def closed(self, top: Person) -> None:
         """A close has returned, or an agent is found to have ended for good.
 
-        Who is closed while the root is may be there again when that is resumed: nobody says
-        which of the two closed it.
+        Who ends only because the root does is there again when that is resumed.
         """
         root = self.people[0]
         for person in self.below(top):
-            person.life = "gone" if root.life == "alive" and top is not root else "away"
+            alone = root.life == "alive" and top is not root
+            person.life = "gone" if alone or person.erased else "away"
 
     def crash(self, top: Person) -> None:
         """An agent crashes."""

@@ -53,6 +53,10 @@ def options(prompt: str | None = None, **fields: Any) -> ExecOptions:
         (["--profile=work"], options(profile="work")),
         (["--oss", "hi"], options("hi", oss=True)),
         (["--local-provider", "ollama"], options(local_provider="ollama")),
+        (
+            ["--max-agents", "3", "--max-tokens=5000", "--max-seconds", "0.5"],
+            options(overrides=("limits.agents=3", "limits.tokens=5000", "limits.seconds=0.5")),
+        ),
         (["--add-dir", "/a", "--add-dir", "b"], options(add_dirs=("/a", "b"))),
         (
             ["--strict-config", "--ignore-user-config"],
@@ -61,6 +65,7 @@ def options(prompt: str | None = None, **fields: Any) -> ExecOptions:
         (["--skip-git-repo-check"], options(skip_git_repo_check=True)),
         (["--ephemeral"], options(ephemeral=True)),
         (["--json", "hi"], options("hi", json=True)),
+        (["--json", "--tree-usage", "hi"], options("hi", json=True, tree_usage=True)),
         (["--experimental-json"], options(json=True)),
         (["-o", "out.txt"], options(output_last_message="out.txt")),
         (["--output-last-message", "out.txt"], options(output_last_message="out.txt")),
@@ -209,3 +214,27 @@ def test_options_stand_wherever_they_like(given_: list[list[str]], order: list[i
 
     expected = parse([*ahead, "resume", "ID", "do it"])
     assert expected == parse([*(word for part in mixed for word in part)])
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("agents", "0"),
+        ("tokens", "1.5"),
+        ("tokens", "-1"),
+        ("tokens", "x"),
+        ("tokens", "1=2"),
+        ("seconds", "0.0"),
+        ("seconds", "nan"),
+        ("seconds", "inf"),
+        ("seconds", ""),
+    ],
+)
+def test_what_is_no_limit_is_said_of_its_option(
+    option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse([f"--max-{option}={value}"])
+
+    assert 2 == ended.value.code
+    assert f"--max-{option}: expected a" in capsys.readouterr().err

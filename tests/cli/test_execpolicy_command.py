@@ -57,7 +57,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_scripts_are_seen_through(capsys: pytest.CaptureFixture[str]) -> None:
     def decision(script: str) -> str | None:
-        found = check(capsys, "-r", "a.rules", "--", "bash", "-lc", script)
+        found: dict[str, str] = check(capsys, "-r", "a.rules", "--", "bash", "-lc", script)
         return found.get("decision")
 
     assert decision("ls && git status | ls") == "prompt"
@@ -85,7 +85,7 @@ def test_the_rules_that_hold_here(capsys: pytest.CaptureFixture[str], home: Path
         (place / "rules" / "a.rules").write_text(rule)
 
     def decision(word: str) -> str | None:
-        found = check(capsys, "-C", str(project), "--", word)
+        found: dict[str, str] = check(capsys, "-C", str(project), "--", word)
         return found.get("decision")
 
     assert (decision("ls"), decision("make")) == ("allow", None)

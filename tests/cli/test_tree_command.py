@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 import trio
 
@@ -43,6 +44,13 @@ from codex_actors.rollout import (
 from codex_actors.wire import encode_line
 
 LEAD, A, B = map(ThreadId, ("lead", "a", "b"))
+MADE_AS = {
+    "role": "reviewer",
+    "model": "m",
+    "sandbox_policy": {"type": "read-only"},
+    "cwd": "/w",
+}
+FREE = {"sandbox_policy": {"type": "danger-full-access"}}
 STAMP = "2026-01-02T12:04:05.678Z"
 
 
@@ -86,9 +94,9 @@ async def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CODEX_ACTORS_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     async with open_journal(str(tmp_path), LEAD) as journal:
-        await journal.create_agent(edge(LEAD))
+        await journal.create_agent(edge(LEAD, spec={**MADE_AS, "role": None, **FREE}))
         await journal.assign(record("1", LEAD, "lead them"))
-        await journal.create_agents([edge(A, spec={"role": "reviewer"}), edge(B)])
+        await journal.create_agents([edge(A, spec=MADE_AS), edge(B)])
         await journal.assign(record("2", A, "review it"))
         await journal.settle(TaskId("2"), TaskCompleted("fine"))
         await journal.assign(record("3", B, "mend it"))
@@ -105,10 +113,10 @@ async def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 EXPECTED = """\
-agent  role      status               tokens  below   time  task
-/root            interrupted             100    +20  0.0 s  lead them
-├─ a   reviewer  completed, 1 unread      20         2.5 s  review it
-└─ b             not begun, crashed        0         0.0 s  mend it
+agent  role      status               tokens  below   time  settings   task
+/root            interrupted             100    +20  0.0 s             lead them
+├─ a   reviewer  completed, 1 unread      20         2.5 s  read-only  review it
+└─ b             not begun, crashed        0         0.0 s             mend it
 
 3 agents, 1 of them closed; 120 tokens in 2.5 s of turns; 1 letter not read yet
 """
@@ -123,19 +131,26 @@ async def test_a_finished_tree(
     assert (EXPECTED, "") == capsys.readouterr()
 
 
+def usage_of(tokens: int) -> dict[str, int]:
+    return attrs.asdict(TokenUsage(total_tokens=tokens))
+
+
 async def test_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == tree_command(["lead", "--json"])
 
     objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     expected = {
         "path": "/root/a", "thread_id": "a", "parent_thread_id": "lead", "role": "reviewer",
+        "model": "m", "effort": None, "sandbox": "read-only", "cwd": "/w",
         "status": {"completed": "done"}, "task": "review it",
         "outcome": {"type": "completed", "message": "fine"}, "tokens": 20,
-        "total_tokens_below": 0, "seconds": 2.5, "closed": False, "reason": None, "unread": 1,
+        "total_tokens_below": 0, "total_usage": usage_of(20), "seconds": 2.5, "closed": False,
+        "reason": None, "unread": 1,
     }  # fmt: skip
     assert expected == objects[1]
-    assert [("lead", 20), ("a", 0), ("b", 0)] == [
-        (each["thread_id"], each["total_tokens_below"]) for each in objects
+    assert [("lead", 20, 120), ("a", 0, 20), ("b", 0, 0)] == [
+        (each["thread_id"], each["total_tokens_below"], each["total_usage"]["total_tokens"])
+        for each in objects
     ]
 
 
@@ -152,7 +167,7 @@ async def test_damage_is_reported_and_the_rest_is_drawn(
 ) -> None:
     journal = Path(journal_path(str(home), LEAD))
     lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join([b"\x1b[2J{\n", *lines[1:], lines[0][:20]]))
+    journal.write_bytes(b"".join([b"\x1b[2J{\n", *lines, lines[0][:20]]))
     rollout = write_rollout(home, A, *turn(20))
     rollout.write_bytes(rollout.read_bytes() + b"{}\n[]\n{torn")
 
@@ -161,7 +176,7 @@ async def test_damage_is_reported_and_the_rest_is_drawn(
     assert EXPECTED == shown.out
     assert re.fullmatch(
         rf"""warning: {journal}: line 1: the text .*
-warning: {journal}: line 11: the text .*
+warning: {journal}: line 12: the text .*
 warning: {rollout}: line 6: the line .* has no timestamp or no type; and 1 more
 """,
         shown.err,

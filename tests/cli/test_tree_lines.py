@@ -8,7 +8,16 @@ from rich.cells import cell_len
 
 from codex_actors.cli._tree_lines import Canvas, draw_rows, spell_rows
 from codex_actors.cli._tree_rows import AgentRow
-from codex_actors.protocol import Completed, Errored, TaskFailed, ThreadId
+from codex_actors.cli._tree_settings import Effective
+from codex_actors.protocol import (
+    Completed,
+    DangerFullAccess,
+    Errored,
+    ReadOnly,
+    TaskFailed,
+    ThreadId,
+    TokenUsage,
+)
 
 ROWS = (
     AgentRow(
@@ -32,8 +41,14 @@ ROWS = (
 )  # fmt: skip
 
 
-def drawn(canvas: Canvas, rows: tuple[AgentRow, ...] = ROWS, holder: str | None = None) -> str:
-    return "\n".join(draw_rows(rows, canvas, holder=holder))
+def drawn(
+    canvas: Canvas,
+    rows: tuple[AgentRow, ...] = ROWS,
+    holder: str | None = None,
+    *,
+    verbose: bool = False,
+) -> str:
+    return "\n".join(draw_rows(rows, canvas, holder=holder, verbose=verbose))
 
 
 def test_a_tree() -> None:
@@ -48,6 +63,36 @@ agent            role      status             tokens  below        time  task
 process 123 is working on it now"""
 
     assert expected == drawn(Canvas(), holder="123")
+
+
+def test_settings_that_the_owner_has_otherwise() -> None:
+    own = Effective(model="big", effort="high", sandbox=DangerFullAccess(), cwd="/w")
+    others = Effective(model="small", effort="low", sandbox=ReadOnly(), cwd="/w/docs")
+    rows = tuple(
+        attrs.evolve(row, settings=settings, task=None, role=None)
+        for row, settings in zip(ROWS, (own, others, others, own), strict=True)
+    )
+
+    told = drawn(Canvas(), rows).splitlines()
+    assert told[0].endswith("time  settings")
+    assert told[2].endswith("s  small, effort low, read-only, in /w/docs")
+    assert all(told[n].endswith(" s") for n in (1, 3, 4))
+    told = drawn(Canvas(), rows, verbose=True).splitlines()
+    assert told[1].endswith("s  big, effort high, danger-full-access, in /w")
+    assert told[3].endswith("s  small, effort low, read-only, in /w/docs")
+
+
+def test_the_total_says_what_tokens_they_were() -> None:
+    usage = TokenUsage(input_tokens=12_000, cached_input_tokens=2_000, output_tokens=345)
+    root = attrs.evolve(ROWS[0], total_usage=usage)
+
+    assert (
+        drawn(Canvas(), (root, *ROWS[1:]))
+        .splitlines()[-1]
+        .startswith(
+            "4 agents, 2 of them closed; 13.5k tokens (12.0k in, 2.0k of them cached, 345 out) in 1 min"
+        )
+    )
 
 
 def test_one_agent_needs_few_columns() -> None:
@@ -99,18 +144,33 @@ def test_colors() -> None:
 
 
 def test_json_has_an_object_for_each() -> None:
-    objects = [json.loads(line) for line in spell_rows(ROWS)]
+    settings = Effective(model="m", sandbox=ReadOnly(), cwd="/w")
+    usage = TokenUsage(input_tokens=90, output_tokens=10, total_tokens=100)
+    rows = (*ROWS[:2], attrs.evolve(ROWS[2], settings=settings, total_usage=usage), ROWS[3])
+    objects = [json.loads(line) for line in spell_rows(rows)]
 
     expected = {
         "path": "/root/reviewer/deep",
         "thread_id": "3",
         "parent_thread_id": "2",
         "role": None,
+        "model": "m",
+        "effort": None,
+        "sandbox": "read-only",
+        "cwd": "/w",
         "status": {"errored": "no"},
         "task": None,
         "outcome": {"type": "failed", "message": "no", "kind": "other"},
         "tokens": 100,
         "total_tokens_below": 0,
+        "total_usage": {
+            "input_tokens": 90,
+            "cached_input_tokens": 0,
+            "cache_write_input_tokens": 0,
+            "output_tokens": 10,
+            "reasoning_output_tokens": 0,
+            "total_tokens": 100,
+        },
         "seconds": 0.0,
         "closed": True,
         "reason": "crashed",

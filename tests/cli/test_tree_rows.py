@@ -5,15 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_actors.cli._tree_rows import AgentRow, ThreadFacts, decide_rows, gather_facts
+from codex_actors.cli._tree_settings import Effective
 from codex_actors.protocol import (
     ROOT,
     AgentPath,
     Compacted,
     Completed,
+    DangerFullAccess,
     EventLine,
     ItemCompleted,
     LetterId,
     PostedLetter,
+    ReadOnly,
     RolloutPayload,
     SessionMeta,
     TaskCompleted,
@@ -26,6 +29,7 @@ from codex_actors.protocol import (
     TokenUsageInfo,
     TurnAborted,
     TurnCompleted,
+    TurnContext,
     TurnStarted,
     UserMessageItem,
     UserMessageRecorded,
@@ -62,6 +66,31 @@ def used(tokens: int) -> EventLine:
     return EventLine(TokensCounted(TokenUsageInfo(total_token_usage=usage), None))
 
 
+def without_totals(rows: tuple[AgentRow, ...]) -> tuple[AgentRow, ...]:
+    """The rows; of what was used in all, checked against the tokens and left out."""
+    for row in rows:
+        assert row.tokens + row.total_tokens_below == row.total_usage.total_tokens
+    return tuple(attrs.evolve(row, total_usage=TokenUsage()) for row in rows)
+
+
+def test_settings_are_those_of_the_last_turn_or_else_those_it_was_made_with() -> None:
+    spec = {"model": "m", "effort": "low", "cwd": "/w", "sandbox_policy": {"type": "read-only"}}
+    made = attrs.evolve(edge("/root/a", "lead", made=1), spec=spec)
+    odd = attrs.evolve(edge("/root/b", "lead", made=2), spec={"model": 3})
+    state = JournalState(agents=by_thread(made, odd))
+    last = TurnContext(
+        cwd="/v", approval_policy="never", sandbox_policy=DangerFullAccess(), model="n"
+    )
+    facts = {LEAD: gather_facts([attrs.evolve(last, model="old"), last])}
+
+    rows = decide_rows(LEAD, state, facts, running=True)
+    assert [
+        Effective(model="n", sandbox=DangerFullAccess(), cwd="/v"),
+        Effective(model="m", effort="low", sandbox=ReadOnly(), cwd="/w"),
+        Effective(),
+    ] == [row.settings for row in rows]
+
+
 def test_what_a_rollout_says() -> None:
     meta = SessionMeta(
         id="1", session_id="1", timestamp="", cwd="", originator="", cli_version="",
@@ -83,7 +112,11 @@ def test_what_a_rollout_says() -> None:
     ]
 
     expected = ThreadFacts(
-        status=Completed("done"), role="reviewer", said="and\nthen", tokens=5, seconds=3.5
+        status=Completed("done"),
+        role="reviewer",
+        said="and\nthen",
+        usage=TokenUsage(total_tokens=5),
+        seconds=3.5,
     )
     assert expected == gather_facts(lines)
     assert ThreadFacts() == gather_facts([])
@@ -112,10 +145,14 @@ def test_agents_stand_below_their_owners_oldest_first() -> None:
         },
     )  # fmt: skip
     facts = {
-        LEAD: ThreadFacts(status=Completed("z"), said="begin", tokens=1, seconds=2.0),
-        ThreadId("b"): ThreadFacts(tokens=10),
-        ThreadId("c"): ThreadFacts(tokens=100),
-        ThreadId("a"): ThreadFacts(status="running", tokens=1000, role="other"),
+        LEAD: ThreadFacts(
+            status=Completed("z"), said="begin", usage=TokenUsage(total_tokens=1), seconds=2.0
+        ),
+        ThreadId("b"): ThreadFacts(usage=TokenUsage(total_tokens=10)),
+        ThreadId("c"): ThreadFacts(usage=TokenUsage(total_tokens=100)),
+        ThreadId("a"): ThreadFacts(
+            status="running", usage=TokenUsage(total_tokens=1000), role="other"
+        ),
     }
     expected = (
         AgentRow(
@@ -141,8 +178,8 @@ def test_agents_stand_below_their_owners_oldest_first() -> None:
         ),
     )  # fmt: skip
 
-    assert expected == decide_rows(LEAD, state, facts, running=True)
-    ended = decide_rows(LEAD, state, facts, running=False)
+    assert expected == without_totals(decide_rows(LEAD, state, facts, running=True))
+    ended = without_totals(decide_rows(LEAD, state, facts, running=False))
     assert (*expected[:-1], attrs.evolve(expected[-1], status="interrupted")) == ended
 
 
@@ -171,7 +208,7 @@ def test_who_has_no_owner_is_below_the_root() -> None:
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdefg")), max_size=9))
 def test_whatever_a_journal_says_each_agent_is_drawn_once(owned: list[tuple[str, str]]) -> None:
     agents = by_thread(*(edge(f"/root/{child}", owner) for child, owner in owned))
-    facts = dict.fromkeys(agents, ThreadFacts(tokens=1))
+    facts = dict.fromkeys(agents, ThreadFacts(usage=TokenUsage(total_tokens=1)))
     rows = decide_rows(LEAD, JournalState(agents=agents), facts, running=False)
 
     assert sorted([LEAD, *agents]) == sorted(row.thread_id for row in rows)

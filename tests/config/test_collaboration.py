@@ -36,27 +36,34 @@ def refusal(home: Path, toml: str, **files: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("toml", "generation"),
+    ("toml", "generation", "chosen"),
     [
-        ("", "v1"),
-        ("[features]\nmulti_agent = false", None),
-        ("[agents]\nenabled = false", None),
-        ("[features]\nmulti_agent_v2 = true", "v2"),
-        ("[agents]\nenabled = false\n[features]\nmulti_agent_v2 = true", "v2"),
-        ("[features.multi_agent_v2]\nenabled = true", "v2"),
-        ("[features.multi_agent_v2]\ntool_namespace = 'team'", "v1"),
-        ("[models.mock-model]\nmulti_agent = 'v2'", "v2"),
-        ("[models.mock-model]\nmulti_agent = 'disabled'", None),
-        ("[agents]\nenabled = false\n[models.mock-model]\nmulti_agent = 'v2'", None),
+        ("", "v1", False),
+        ("[features]\nmulti_agent = false", None, False),
+        ("[agents]\nenabled = false", None, True),
+        ("[features]\nmulti_agent_v2 = true", "v2", True),
+        ("[agents]\nenabled = false\n[features]\nmulti_agent_v2 = true", "v2", True),
+        ("[features.multi_agent_v2]\nenabled = true", "v2", True),
+        ("[features.multi_agent_v2]\ntool_namespace = 'team'", "v1", False),
+        ("[models.mock-model]\nmulti_agent = 'v2'", "v2", True),
+        ("[models.mock-model]\nmulti_agent = 'disabled'", None, True),
+        ("[agents]\nenabled = false\n[models.mock-model]\nmulti_agent = 'v2'", None, True),
     ],
 )
-def test_the_generation(toml: str, generation: Generation | None, tmp_path: Path) -> None:
-    assert generation == found(tmp_path, toml).generation
+def test_the_generation(
+    toml: str,
+    generation: Generation | None,
+    chosen: bool,
+    tmp_path: Path,
+) -> None:
+    collaboration = found(tmp_path, toml)
+
+    assert (generation, chosen) == (collaboration.generation, collaboration.chosen)
 
 
 def test_the_defaults_are_those_of_the_reference(tmp_path: Path) -> None:
     assert Collaboration(generation="v1") == found(tmp_path, "")
-    assert Collaboration(generation="v2", at_work=3, depth=None) == found(
+    assert Collaboration(generation="v2", chosen=True, at_work=3, depth=None) == found(
         tmp_path, "[features]\nmulti_agent_v2 = true"
     )
 
@@ -103,6 +110,7 @@ def test_every_other_key(tmp_path: Path) -> None:
 
     assert Collaboration(
         generation="v2",
+        chosen=True,
         at_work=3,
         depth=3,
         model="a",

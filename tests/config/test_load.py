@@ -58,7 +58,8 @@ def test_nothing_configured_but_a_key(tmp_path: Path) -> None:
         shell="/bin/sh",
         models=found.models,
         environment=ENVIRON,
-        collaboration=Collaboration(generation="v2", at_work=3, depth=None),
+        features={"undo": True},
+        collaboration=Collaboration(generation="v2", chosen=True, at_work=3, depth=None),
     )
     assert expected == found
 
@@ -242,7 +243,7 @@ def test_the_rest(tmp_path: Path) -> None:
         found.features, found.environment, found.guides,
     ) == (
         "priority", "none", "high", "Be brief.", True, 5,
-        {"apply_patch": True, "update_plan": False, "multi_agent": True}, {"X": "1"},
+        {"undo": True, "apply_patch": True, "update_plan": False, "multi_agent": True}, {"X": "1"},
         GuideRules(
             max_bytes=7, fallback_names=("X",), root_markers=(),
             trust={"/p": False, "/q": True},
@@ -342,7 +343,10 @@ def test_unknown_features_are_warnings(tmp_path: Path) -> None:
         worktreez = true
         multi_agent = true
     """
-    known = "unknown feature, expected one of 'apply_patch', 'multi_agent', 'multi_agent_v2', 'update_plan'"
+    known = (
+        "unknown feature, expected one of 'apply_patch', 'multi_agent', 'multi_agent_v2', 'undo',"
+        " 'update_plan'"
+    )
 
     assert (
         f"{tmp_path}/config.toml:3: features.aply_patch: {known}; did you mean 'apply_patch'?",

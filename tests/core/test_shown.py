@@ -15,6 +15,16 @@ from codex_actors.protocol import (
     AgentMessageItem,
     AgentMessageRecorded,
     CollabAgentItem,
+    CollabCloseBegan,
+    CollabCloseEnded,
+    CollabInputBegan,
+    CollabInputEnded,
+    CollabResumeBegan,
+    CollabResumeEnded,
+    CollabSpawnBegan,
+    CollabSpawnEnded,
+    CollabWaitBegan,
+    CollabWaitEnded,
     CommandBegan,
     CommandEnded,
     CommandItem,
@@ -220,7 +230,17 @@ def test_only_item_events_have_a_flat_form_and_it_has_none(event: EventMsg) -> N
 
 
 Flat = Callable[[EventMsg], tuple[EventMsg, ...]]
-TOLD = ("call_id", "turn_id", "command", "cwd", "source", "process_id", "changes")
+TOLD = (
+    "call_id",
+    "sender_thread_id",
+    "receiver_thread_id",
+    "turn_id",
+    "command",
+    "cwd",
+    "source",
+    "process_id",
+    "changes",
+)
 
 
 def check_pair(flat: Flat, item: TurnItem) -> None:
@@ -234,7 +254,15 @@ def check_pair(flat: Flat, item: TurnItem) -> None:
         assert [item.status] == [getattr(e, "status", None) for e in last]
 
 
-BEGAN_AS: dict[type[Any], type[Any]] = {CommandEnded: CommandBegan, PatchEnded: PatchBegan}
+BEGAN_AS: dict[type[Any], type[Any]] = {
+    CommandEnded: CommandBegan,
+    PatchEnded: PatchBegan,
+    CollabSpawnEnded: CollabSpawnBegan,
+    CollabInputEnded: CollabInputBegan,
+    CollabWaitEnded: CollabWaitBegan,
+    CollabCloseEnded: CollabCloseBegan,
+    CollabResumeEnded: CollabResumeBegan,
+}
 
 
 @given(turn_items())
@@ -298,7 +326,7 @@ KEPT = {
 
 @given(events())
 def test_kept_events(event: EventMsg) -> None:
-    # What agents do with each other has no flat event here that would say it.
+    # What agents do with each other is kept as the reference keeps it: as items.
     between = isinstance(event, ItemCompleted) and isinstance(
         event.item, AgentActivityItem | CollabAgentItem
     )

@@ -149,3 +149,16 @@ async def test_agents_that_are_still_at_work_end_with_the_program(tmp_path: Path
     assert ended.status == 0, ended.stderr
     assert "turn.completed" == ended.types[-1]
     assert 2 == len(place.rollouts())
+
+
+async def test_what_the_whole_tree_has_used_is_a_line_of_its_own(tmp_path: Path) -> None:
+    async with open_server([]) as server:
+        place = Place.below(tmp_path, server.base_url)
+        prompt = script([spawn()], [wait("$r0c0.agent_id")], DONE)
+        plain = await place.run("exec", *JSON, prompt)
+        asked = await place.run("exec", *JSON, "--tree-usage", prompt)
+
+    usages = [event["usage"]["input_tokens"] for event in asked.events[-2:]]
+    assert [event["type"] for event in asked.events[-2:]] == ["turn.completed", "tree.completed"]
+    assert usages == [300, 400]
+    assert "tree.completed" not in [event["type"] for event in plain.events]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 import trio
 import trio.testing
@@ -244,6 +245,41 @@ async def test_what_the_disk_does_not_hold_is_in_the_next_report(tmp_path: Path)
     assert FlushReport() == first
     assert "Invalid argument" in (second.problem or "")
     assert 0 == second.waiting
+
+
+@attrs.frozen
+class Witness:
+    """Sees, after the recorder has written a batch, whether the disk itself holds it already."""
+
+    recorder: FileRecorder
+    held: list[bool] = attrs.field(factory=list)
+
+    def job(self) -> Witness:
+        return self
+
+    def work(self) -> None:
+        self.held.append(not self.recorder._files.unsynced)
+
+    def done(self) -> None:
+        """Nothing."""
+
+
+async def test_the_disk_is_asked_when_nobody_waits_any_more_and_at_the_end(tmp_path: Path) -> None:
+    recorder = recorder_in(tmp_path)
+    witness = Witness(recorder)
+    recorder._clerk.employ(witness.job)
+    recorder.append(ONE, meta(ONE))
+    await recorder.flush()
+    recorder.append(ONE, said("a"))
+    await recorder.flush(sync=True)
+    assert [False, False] == witness.held
+    await recorder._clerk.commit()
+    assert [False, False, True] == witness.held
+    recorder.append(ONE, said("b"))
+    await recorder.flush()
+    await recorder.aclose()
+
+    assert [False, False, True, False, True] == witness.held
 
 
 async def test_one_files_trouble_is_not_anothers(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ import trio
 import trio.lowlevel
 import trio.testing
 
-from codex_actors.actors import ActorTerminated, CloseReport, Strategy
+from codex_actors.actors import ActorTerminated, CloseReport, ReplyPort, Strategy
 from codex_actors.agents import AgentHandle, AgentSpec, OperationRefused, Task
+from codex_actors.agents._desk import Envelope
 from codex_actors.protocol import (
     Accepted,
     Capacity,
@@ -35,6 +36,7 @@ from codex_actors.protocol import (
     RunUserShellCommand,
     Shutdown,
     Steer,
+    Submission,
     TaskCompleted,
     TaskInterrupted,
     TextInput,
@@ -526,3 +528,38 @@ async def test_every_call_has_its_answer_while_an_owner_waits_to_be_restarted(
         assert DONE == await run(leaf, doing())
         if call in ("input", "task", "letter", "trigger", "items"):
             assert f"the {call}" in "\n".join(company.texts(leaf))
+
+
+async def test_a_mailbox_takes_64_submissions_and_no_letters(
+    tmp_path: Path, autojump_clock: Clock
+) -> None:
+    """Letters go into the box at once, also of an agent that comes up again and reads nothing."""
+    async with open_company(tmp_path, {"crash": once(crash)}) as company:
+        child = await child_of(company.root, "child")
+        task = await child.assign(doing("crash"))
+        await trio.sleep(0.1)
+        answered: list[object] = []
+        address = child._desk.ref
+        assert address is not None
+
+        async def ask() -> None:
+            answered.append(await child.submit(OverrideSettings(Overrides())))
+
+        def one_more() -> None:
+            submission = Submission("more", OverrideSettings(Overrides()))
+            address.send_nowait(Envelope(submission=submission, reply=ReplyPort()))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(63):
+                nursery.start_soon(ask)
+            await trio.testing.wait_all_tasks_blocked()
+            one_more()
+            with pytest.raises(trio.WouldBlock):
+                one_more()
+            nursery.start_soon(ask)
+            began = trio.current_time()
+            await child.send("a letter")
+            assert ([], 0) == (answered, trio.current_time() - began)
+        assert 64 == len(answered)
+        assert DONE == await outcome(task)
+        assert any("a letter" in text for text in company.texts(child))

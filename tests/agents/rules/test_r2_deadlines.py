@@ -6,7 +6,7 @@ ask, to give grace, to cancel, and to report. Clean-up that is shielded is bound
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from codex_actors.agents import AgentHandle, DeadlinePassed
 from codex_actors.models import Prompt, ScriptedModel
 from codex_actors.protocol import (
     Deadlines,
+    Overrides,
+    OverrideSettings,
     TaskCompleted,
     TaskFailed,
     TaskInterrupted,
@@ -192,6 +194,35 @@ async def test_a_task_for_an_agent_that_does_not_come_up_is_handed_over_late(
         assert DONE == await outcome(first)
         await trio.testing.wait_all_tasks_blocked()
         assert "late" in company.texts(child)
+
+
+@pytest.mark.parametrize(
+    ("what", "call"),
+    [
+        ("a letter", lambda child: child.send("late")),
+        ("a task", lambda child: child.assign("late")),
+        ("an operation", lambda child: child.submit(OverrideSettings(Overrides(model="other")))),
+        ("an operation", lambda child: child.steer("late")),
+    ],
+)
+async def test_nothing_is_sent_for_longer_than_it_may_below_an_owner_that_is_down(
+    what: str,
+    call: Callable[[AgentHandle], Awaitable[object]],
+    tmp_path: Path,
+    autojump_clock: Clock,
+) -> None:
+    """An agent that went down with its owner has no address until that is up again."""
+    async with open_company(
+        tmp_path, {"crash": once(crash)}, deadlines=Deadlines(send=0.5)
+    ) as company:
+        owner = await child_of(company.root, "owner")
+        child = await child_of(owner, "child")
+        first = await owner.assign(doing("crash"))
+        await trio.sleep(0.1)
+        with pytest.raises(DeadlinePassed, match=rf"{what} for /root/owner/child .*0\.5 s"):
+            await call(child)
+
+        assert DONE == await outcome(first)
 
 
 async def test_a_task_for_an_agent_that_is_restarted_waits(

@@ -640,6 +640,21 @@ async def test_a_box_takes_256_letters_and_says_from_whom(
         await child.send("one more")
 
 
+async def test_news_take_no_room_from_letters(tmp_path: Path, autojump_clock: Clock) -> None:
+    """A completion is a record and a wake-up, and no letter."""
+    async with open_company(tmp_path) as company:
+        root, child = company.root, await child_of(company.root, "child")
+        await root.submit(Interrupt())  # so that it reads nothing yet
+        for _ in range(3):
+            assert DONE == await run(child, doing(), reply_to=root)
+        for _ in range(256):
+            await root.send("blah")
+        with pytest.raises(LetterBoxFull):
+            await root.send("one more")
+
+        assert 259 == company.tree.snapshot()[0].letters
+
+
 async def test_the_box_is_full_for_letters_on_their_way_too(
     tmp_path: Path, autojump_clock: Clock
 ) -> None:

@@ -8,6 +8,7 @@ has not read does not keep it. A full house queues turns, and says who is in it.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 import trio
@@ -17,6 +18,7 @@ from codex_actors.agents import AgentHandle, AgentSpec
 from codex_actors.protocol import (
     Capacity,
     Completed,
+    EventMsg,
     InjectItems,
     Letter,
     TaskCompleted,
@@ -259,16 +261,35 @@ async def test_whoever_finds_no_room_is_told_also_without_a_task(
         assert DONE == await outcome(busy)
 
 
-async def test_mail_that_found_no_room_is_read_later(tmp_path: Path, autojump_clock: Clock) -> None:
-    async with open_company(tmp_path, capacity=Capacity(loaded=1)) as company:
-        child = await child_of(company.root, "child")
-        busy = await child.assign(doing("sleep"))
+@pytest.mark.parametrize("mail", ["letter", "news"])
+async def test_mail_that_found_no_room_is_told_and_read_later(
+    mail: str, tmp_path: Path, autojump_clock: Clock
+) -> None:
+    async with open_company(tmp_path, capacity=Capacity(loaded=2)) as company:
+        root = company.root
+        for name in ("one", "two"):
+            await (await child_of(root, name)).assign(doing("sleep"))
         await trio.sleep(1)
-        await company.root.send(Letter(text="wake up", trigger=True))
-        assert DONE == await outcome(busy)
-        assert DONE == await run(company.root, doing())
+        if mail == "letter":
+            await root.send(Letter(text="wake up", trigger=True))
+        else:
+            failed = await run(await child_of(root, "three"), doing(), reply_to=root)
+            assert isinstance(failed, TaskFailed)
+        await trio.testing.wait_all_tasks_blocked()
+        told = [e.message for e in company.events(root, WarningRaised) if _is_warning(e)]
+        assert 1 == len(told)
+        assert "the turn was not run: no room to load an agent: 2 are loaded and busy" in told[0]
+        assert (1, 0) == (company.tree.snapshot()[0].letters, company.requests(root))
 
-        assert 1 == sum("wake up" in text for text in company.texts(company.root))
+        await trio.sleep(1000)
+        assert DONE == await run(root, doing())
+        words = "wake up" if mail == "letter" else "subagent_notification"
+        assert 1 == sum(words in text for text in company.texts(root))
+        assert 0 == company.tree.snapshot()[0].letters
+
+
+def _is_warning(msg: EventMsg) -> TypeGuard[WarningRaised]:
+    return isinstance(msg, WarningRaised)
 
 
 async def test_items_that_found_no_room_are_not_lost_in_silence(
@@ -309,14 +330,18 @@ async def test_an_agent_that_crashed_does_not_die_of_a_full_house(
         assert DONE == await run(child, doing())
 
 
-async def test_an_agent_with_a_living_process_stays_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["sleep 300", "sleep 300 > /dev/null 2>&1 &"])
+async def test_an_agent_with_a_living_process_stays_loaded(command: str, tmp_path: Path) -> None:
+    """Also with one that the command has left behind; not with one that has ended."""
     work = script(
-        [{"call": "exec_command", "args": {"cmd": "sleep 300", "yield_time_ms": 250}}],
+        [{"call": "exec_command", "args": {"cmd": command, "yield_time_ms": 250}}],
         [{"say": "it runs"}],
     )
     async with open_company(
         tmp_path, toolbox=standard_toolbox, capacity=Capacity(loaded=1)
     ) as company:
+        other = await company.root.spawn()
+        assert TaskCompleted("it runs") == await run(other, work.replace("sleep 300", "true"))
         assert TaskCompleted("it runs") == await run(company.root, work)
         failed = await run(await company.root.spawn(), doing())
 

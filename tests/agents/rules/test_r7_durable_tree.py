@@ -19,7 +19,7 @@ import trio
 import trio.testing
 
 from codex_actors.actors import RestartLimit, Strategy
-from codex_actors.agents import AgentHandle, AgentSpec
+from codex_actors.agents import AgentFenced, AgentHandle, AgentSpec
 from codex_actors.agents._plan import settings_of
 from codex_actors.protocol import (
     AgentPath,
@@ -32,6 +32,7 @@ from codex_actors.protocol import (
     Overrides,
     ReadOnly,
     Role,
+    Shutdown,
     TaskInterrupted,
     TaskRecord,
     WarningRaised,
@@ -171,6 +172,56 @@ async def test_closed_agents_do_not_come_back_and_their_names_are_free(home: Pat
         assert len(set(paths)) == len(paths) == 3
 
 
+@pytest.mark.parametrize("end", ["close", "leave", "cancel"])
+async def test_who_is_closed_while_the_root_ends_does_not_come_back(end: str, home: Path) -> None:
+    """The root's end is no end of those below it; a close of their own is, whichever is first."""
+    post = Post()
+
+    async def hold(me: AgentHandle) -> object:
+        with trio.CancelScope(shield=True):
+            await post(me)
+        return "went on"
+
+    async def let_go() -> None:
+        await trio.testing.wait_all_tasks_blocked()
+        post.let_go.set()
+
+    opening = open_company(home, {"hold": hold}, ephemeral=False)
+    async with trio.open_nursery() as outside:
+        with trio.CancelScope() as scope:
+            async with opening as company:
+                child = await child_of(company.root, "child")
+                await child_of(child, "below")
+                await child_of(company.root, "other")
+                await child.assign(doing("hold"))
+                await post.reached.wait()
+                outside.start_soon(child.close)
+                await trio.testing.wait_all_tasks_blocked()
+                outside.start_soon(let_go)
+                if end == "close":
+                    await company.root.close()
+                elif end == "cancel":
+                    scope.cancel()
+    async with resumed(home, company.root) as company:
+        assert ["/root", "/root/other"] == [a.path for a in company.tree.snapshot()]
+
+
+async def test_who_was_closed_before_its_owner_does_not_come_back_with_it(home: Path) -> None:
+    """Only who was closed along with an agent is there again when that is brought back."""
+    async with open_company(home, ephemeral=False) as company:
+        child = await child_of(company.root, "child")
+        made = {name: await child_of(child, name) for name in ("first", "shut", "along")}
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(made["first"].close)
+            await made["shut"].submit(Shutdown())
+            nursery.start_soon(child.close)
+    async with journal_of(home, company.root) as state:
+        reasons = {name: state.reasons[agent.thread_id] for name, agent in made.items()}
+
+    assert {"first": "closed", "shut": "closed", "along": "along"} == reasons
+    assert "closed" == state.reasons[child.thread_id]
+
+
 async def test_an_agent_that_crashed_for_good_does_not_come_back(home: Path) -> None:
     def make(settings: Any) -> Toolbox:
         if settings.developer_instructions == "poison":
@@ -246,6 +297,36 @@ async def test_a_letter_that_was_to_start_a_turn_does_so_if_work_goes_on(
         else:
             await run(company.root, doing())
         assert (unfinished == "restart") == (company.requests(child) == 1)
+
+
+async def test_who_was_interrupted_is_still_fenced_with_all_below(home: Path) -> None:
+    """Stopped means stopped: nothing but a task or input sets them going, in any process."""
+    wake = Letter(text="wake up", trigger=True)
+    async with open_company(home, {"post": Post()}, ephemeral=False) as company:
+        stopped = await child_of(company.root, "stopped")
+        resting = await child_of(stopped, "resting")
+        task = await stopped.assign(doing("post"))
+        await until_status(stopped, "running")
+        await stopped.interrupt()
+        assert TaskInterrupted("user") == await outcome(task)
+        await stopped.send(wake)
+        await resting.send(wake)
+    async with resumed(home, company.root, spec=AgentSpec(unfinished="restart")) as company:
+        stopped, resting = [
+            agent(company, path) for path in ("/root/stopped", "/root/stopped/resting")
+        ]
+        await stopped.send(wake)
+        free = await child_of(company.root, "free")
+        await free.send(wake)
+        await until_status(free, Completed)
+        await trio.testing.wait_all_tasks_blocked()
+        assert [0, 0] == [company.requests(each) for each in (stopped, resting)]
+        with pytest.raises(AgentFenced, match="was interrupted by 'user'"):
+            await stopped.spawn()
+        assert DONE == await run(stopped, doing())
+        await until_status(resting, Completed)
+        assert 2 == sum("wake up" in text for text in company.texts(stopped))
+        await stopped.spawn()
 
 
 async def test_news_that_were_not_read_come_back(home: Path) -> None:
