@@ -17,7 +17,7 @@ from ._command import SYSTEM_DIRECTORIES
 from ._shell_tree import Words
 
 Decision: TypeAlias = Literal["allow", "prompt", "forbidden"]
-Protocol: TypeAlias = Literal["http", "https", "socks5_tcp", "socks5_udp"]
+NetworkProtocol: TypeAlias = Literal["http", "https", "socks5_tcp", "socks5_udp"]
 
 SEVERITY: Final[tuple[Decision, ...]] = ("allow", "prompt", "forbidden")
 """All decisions, the most severe last."""
@@ -58,7 +58,7 @@ class NetworkRule:
     """What to do with connections to a host."""
 
     host: str
-    protocol: Protocol
+    protocol: NetworkProtocol
     decision: Decision
     justification: str | None = None
 
