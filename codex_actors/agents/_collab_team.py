@@ -29,7 +29,6 @@ from ._collab_standing import rested, standing, wait_rested
 from ._commons import Commons
 from ._deadlines import within
 from ._desk import Desk
-from ._giver import Giver
 from ._giving import give
 from ._interrupting import interrupt_agents
 from ._waiting import waiting_for_agents
@@ -106,17 +105,16 @@ class Team:
             with self._sending(desk):
                 entries = await prepare(self.commons, op)
                 steer = Steer(items=op.items)
-                verdict = await ask(self.commons, desk, steer, entries, giver=self._giver(caller))
+                verdict = await ask(
+                    self.commons,
+                    desk,
+                    steer,
+                    entries,
+                    giver=caller.as_giver(self.collaboration.generation),
+                )
             if not isinstance(verdict, Refused):
                 return self.commons.services.new_id()
         return await self.give(caller, desk, op)
-
-    def _giver(self, caller: Desk) -> Giver:
-        return Giver(
-            thread_id=caller.thread_id,
-            path=caller.path,
-            generation=self.collaboration.generation,
-        )
 
     async def write(self, caller: Desk, desk: Desk, text: str) -> None:
         """Send a letter that starts no turn."""

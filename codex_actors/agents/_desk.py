@@ -12,6 +12,7 @@ from ..actors import ActorRef, ReplyPort, Supervisor, Watch, WatchCell
 from ..core import Entry, Surroundings
 from ..protocol import (
     AgentPath,
+    Generation,
     Item,
     PostedLetter,
     Settings,
@@ -19,6 +20,7 @@ from ..protocol import (
     TaskId,
     TaskRecord,
     ThreadId,
+    TokenUsage,
     TokenUsageInfo,
     UserTurn,
     Verdict,
@@ -240,6 +242,17 @@ class Desk:
                 return True
             desk = desk.parent
         return False
+
+    @property
+    def used(self) -> TokenUsage:
+        """What its own thread has used, as of its last response."""
+        thread = None if self.life is None else self.life.thread
+        tokens = self.tokens if thread is None else thread.tokens
+        return tokens.total_token_usage
+
+    def as_giver(self, generation: Generation | None) -> Giver:
+        """The agent, as one whose model says something with tools of that generation."""
+        return Giver(thread_id=self.thread_id, path=self.path, generation=generation)
 
     def settings_for(self, work: Work) -> Settings:
         """The settings that a turn will run with."""

@@ -23,7 +23,6 @@ from ._errors import AgentFenced, NameInUse, SpawnRefused, TooDeep, TooManyAgent
 from ._overrides import check_sandbox
 from ._plan import edge_of
 from ._spec import AgentSpec
-from ._totals import usage_of
 
 
 async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
@@ -69,7 +68,7 @@ def remove_desk(commons: Commons, desk: Desk) -> None:
     """Take an agent's place away; its name is free then. Not a checkpoint."""
     if commons.desks.pop(desk.thread_id, None) is None:
         return
-    commons.gone[desk.thread_id] = usage_of(desk)
+    commons.gone[desk.thread_id] = desk.used
     if desk.ref is not None and commons.by_ref.get(desk.ref.path) is desk:
         del commons.by_ref[desk.ref.path]
     commons.residency.leave(desk.thread_id)
