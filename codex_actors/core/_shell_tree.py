@@ -78,7 +78,7 @@ _BETWEEN = re.compile(rb"[ \t]*(?:(?:&&|\|\||\||;)[ \t\n]*|\n[ \t\n]*)")
 _BEFORE = re.compile(rb"[ \t\n]*")
 _AFTER = re.compile(rb"[ \t]*;?[ \t\n]*")
 _ESCAPED = re.compile(r"\\([^\n])")
-_NO_NAME = re.compile(r"%|\w+\+?=", re.ASCII)
+_NO_NAME = re.compile(r"\w+\+?=", re.ASCII)
 _EXPANDS = re.compile(r"[$`]")
 # Of zsh alone: names of programs, and patterns that it may have been told of.
 _ZSH = re.compile(r"[=^~]")
@@ -138,7 +138,8 @@ def _read_command(source: bytes, command: ShellNode, *, zsh: bool) -> Words | No
         if word is None:
             return None
         words.append(word)
-    return tuple(words)
+    # A job, even where the sign is quoted.
+    return None if words[0].startswith("%") else tuple(words)
 
 
 def _read_word(source: bytes, node: ShellNode, *, zsh: bool) -> str | None:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import shlex
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_actors.approvals import ExecPolicy
-from codex_actors.core import ExecRules, PrefixRule, Situation
+from codex_actors.core import Decision, ExecRules, PrefixRule, Situation
 from codex_actors.protocol import DangerFullAccess, ReadOnly, SandboxPolicy
 
 RULES = ExecRules(
@@ -41,7 +42,7 @@ def test_wrapping_does_not_change_the_verdict(
 
 @given(st.text(), situations)
 def test_no_script_is_too_odd(script: str, situation: Situation) -> None:
-    assert POLICY.judge(["bash", "-lc", script], situation).decision != ""
+    assert POLICY.judge(["bash", "-lc", script], situation).decision in get_args(Decision)
 
 
 def test_a_script_is_as_bad_as_its_worst_part() -> None:

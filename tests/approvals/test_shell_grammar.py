@@ -120,6 +120,8 @@ def run_bash(script: str, place: Path, status: int) -> list[Words]:
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 @example("a && b || a1; b | ab\nb")
 @example("a\u3000b")
+@example("''%")
+@example("'%1' a")
 @example("a \xa0b")
 @example("a\\ b '' \"\" 'a'\"b\"c")
 def test_bash_runs_what_we_read_and_nothing_else(place: Path, script: str) -> None:
@@ -178,7 +180,7 @@ def test_plain_commands_are_taken_apart(script: str, read: list[Words]) -> None:
         "time ls", "coproc ls", "ls *", "ls ?", "ls [a]", "ls {a,b}", "ls ~", "ls ~root", "ls a=~",
         "echo $'a'", 'echo $"a"', "echo 'a", 'echo "a', "echo a\\", "echo a\\\nb", 'echo "a\\\nb"',
         "ls\0", "ls \udc80", "ls &&", "&& ls", "ls ;; ls", "ls\r", "ls\x0bls", "ls\xa0ls x\xa0y",
-        "<(ls)", "diff <(ls) <(ls)", "%1", "a() ls", "ls;;", "echo !!", "echo a!b", "select", "- ls", "-x", "+", "-c",
+        "<(ls)", "diff <(ls) <(ls)", "%1", "''%1", "'%1'", "a() ls", "ls;;", "echo !!", "echo a!b", "select", "- ls", "-x", "+", "-c",
         'echo "`ls`"', "eval 'ls' > x", "bash -c 'ls > x'", "select x in a; do ls; done",
     ],
 )  # fmt: skip
