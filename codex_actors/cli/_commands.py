@@ -15,6 +15,7 @@ from ._config_command import config_command, config_parser
 from ._doctor import doctor_command, doctor_parser
 from ._exec_command import exec_command
 from ._exec_parser import exec_parser
+from ._execpolicy_command import execpolicy_command, execpolicy_parser
 from ._quote import join
 from ._sandbox_command import sandbox_command, sandbox_parser
 from ._tree_command import tree_command, tree_parser
@@ -41,6 +42,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "tree": Command("show the agents of a tree and what they did", tree_command, tree_parser),
     "undo": Command("take back what the last turn did to files", undo_command, undo_parser),
     "config": Command("show which settings hold, and where from", config_command, config_parser),
+    "execpolicy": Command(
+        "say what the rules make of a command", execpolicy_command, execpolicy_parser
+    ),
     "doctor": Command(
         "look for what keeps the program from working here", doctor_command, doctor_parser
     ),

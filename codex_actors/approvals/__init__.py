@@ -1,0 +1,9 @@
+"""Who decides whether a command may run, and the rules that say so."""
+
+from ._amend import add_allow_rule as add_allow_rule
+from ._amend import amended_file as amended_file
+from ._errors import RulesError as RulesError
+from ._exec_policy import ExecPolicy as ExecPolicy
+from ._rules import load_rule_files as load_rule_files
+from ._rules import load_rules as load_rules
+from ._shell_grammar import parse_script as parse_script

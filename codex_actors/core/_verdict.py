@@ -1,0 +1,145 @@
+"""What becomes of a command: run it, ask somebody, or refuse it.
+
+For each plain command in it, rules come first; of what no rule allows, the table of policies
+decides. The strictest of all parts holds. Adding a rule that does not allow never allows more:
+such a rule is only ever laid over what was there. Held by tests/core/test_verdict.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias, final
+
+import attrs
+
+from ..protocol import (
+    ApprovalPolicy,
+    DangerFullAccess,
+    ExternalSandbox,
+    Granular,
+    SandboxPolicy,
+)
+from ._command import TakenApart
+from ._dangerous_commands import is_dangerous_command
+from ._exec_policy import SEVERITY, Decision, ExecRules, RuleMatch, match_rules
+from ._safe_commands import safe_parts
+from ._shell_tree import Words
+
+Asker: TypeAlias = Literal["rules", "sandbox_approval"]
+
+_NEVER: Final = "somebody would have to approve it, and the approval policy is never to ask"
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Situation:
+    """What a command is to run under."""
+
+    approval_policy: ApprovalPolicy
+    sandbox_policy: SandboxPolicy
+    escalates: bool = False
+    """Whether it asks to run without the sandbox, or with more than the sandbox permits."""
+
+
+@final
+@attrs.frozen(kw_only=True)
+class Verdict:
+    """What becomes of a command."""
+
+    decision: Decision
+    reason: str | None = None
+    """Why it is not simply run, for people and models."""
+    matches: tuple[RuleMatch, ...] = ()
+    """What the rules said, of all parts in order."""
+    bypasses_sandbox: bool = False
+    """Whether a rule allows every part, so that no sandbox is asked for."""
+
+
+@final
+@attrs.frozen
+class _Ruling:
+    decision: Decision
+    reason: str | None = None
+
+
+def judge_command(apart: TakenApart, rules: ExecRules, situation: Situation) -> Verdict:
+    """Decide about a command; there is an answer for every one.
+
+    Args:
+        apart: What `take_apart` made of it.
+        rules: Those that hold.
+        situation: What it is to run under.
+    """
+    matches = [match_rules(rules, part, by_name=True) for part in apart.parts]
+    rulings = [
+        _judge_part(part, found, situation, is_safe=is_safe)
+        for part, found, is_safe in zip(apart.parts, matches, safe_parts(apart), strict=True)
+    ]
+    strictest = max(rulings, key=lambda ruling: SEVERITY.index(ruling.decision))
+    return Verdict(
+        decision=strictest.decision,
+        reason=strictest.reason,
+        matches=tuple(match for found in matches for match in found),
+        bypasses_sandbox=strictest.decision == "allow" and all(map(_allows, matches)),
+    )
+
+
+def _judge_part(
+    part: Words, matches: Sequence[RuleMatch], situation: Situation, *, is_safe: bool
+) -> _Ruling:
+    rulings = [_by_rule(match, situation) for match in matches]
+    if not _allows(matches):
+        # Last: of two that are as strict, the reason of the rule says more.
+        rulings.append(_without_rule(part, situation, is_safe=is_safe))
+    return max(rulings, key=lambda ruling: SEVERITY.index(ruling.decision))
+
+
+def _allows(matches: Sequence[RuleMatch]) -> bool:
+    return any(match.decision == "allow" for match in matches)
+
+
+def _by_rule(match: RuleMatch, situation: Situation) -> _Ruling:
+    if match.decision == "allow":
+        return _Ruling("allow")
+    begins = " ".join(match.prefix)
+    reason = match.justification or f"a rule about commands that begin with {begins!r} says so"
+    if match.decision == "prompt":
+        return _ask(situation, "rules", reason)
+    return _Ruling("forbidden", reason)
+
+
+def _without_rule(part: Words, situation: Situation, *, is_safe: bool) -> _Ruling:
+    policy = situation.approval_policy
+    if is_dangerous_command(part):
+        return _of_danger(situation)
+    if policy == "untrusted":
+        if is_safe and not situation.escalates:
+            return _Ruling("allow")
+        return _ask(situation, "sandbox_approval", "it is not known to be safe")
+    if not situation.escalates or policy == "never" or _is_unconfined(situation):
+        # Under "never", whoever runs it refuses to run it without the sandbox.
+        return _Ruling("allow")
+    return _ask(situation, "sandbox_approval", "it asks for more than the sandbox permits")
+
+
+def _of_danger(situation: Situation) -> _Ruling:
+    if situation.approval_policy == "never" and _is_unconfined(situation):
+        # Whoever chose both has been asked before; what confines it is not ours.
+        return _Ruling("allow")
+    return _ask(situation, "sandbox_approval", "it may remove what nobody can bring back")
+
+
+def _is_unconfined(situation: Situation) -> bool:
+    return isinstance(situation.sandbox_policy, DangerFullAccess | ExternalSandbox)
+
+
+def _ask(situation: Situation, asker: Asker, reason: str) -> _Ruling:
+    """Ask, or refuse where the policy lets nobody ask."""
+    policy = situation.approval_policy
+    if policy == "never":
+        return _Ruling("forbidden", f"{reason}; {_NEVER}")
+    if isinstance(policy, Granular) and not getattr(policy, asker):
+        return _Ruling(
+            "forbidden", f"{reason}; the approval policy has granular.{asker} switched off"
+        )
+    return _Ruling("prompt", reason)
