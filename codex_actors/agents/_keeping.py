@@ -79,5 +79,5 @@ def keeping_for(thread: Thread, turn_id: str) -> Keeping | None:
     """Return what keeps a turn's files; None where nothing is to be kept."""
     settings = thread.settings
     wanted = settings.features.get("undo", False) and not settings.ephemeral
-    can_change = not isinstance(settings.sandbox_policy, ReadOnly)
+    can_change = not isinstance(settings.sandbox_policy or ReadOnly(), ReadOnly)
     return Keeping(thread, turn_id) if wanted and can_change and settings.home else None

@@ -2,7 +2,7 @@
 
 For each plain command in it, rules come first; of what no rule allows, the table of policies
 decides. The strictest of all parts holds. Adding a rule that does not allow never allows more:
-such a rule is only ever laid over what was there. Held by tests/core/test_verdict.py.
+such a rule is only ever laid over what was there. Held by tests/core/test_exec_policy.py.
 """
 
 from __future__ import annotations
