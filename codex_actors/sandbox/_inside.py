@@ -8,10 +8,10 @@ works with the kernel directly. Kernel structures and constants are from <linux/
 
 from __future__ import annotations
 
-# `signal` and `typing` would take longer to import than all that is done here; stubs do not know
-# what `signal` is made of.
+# `signal`, `typing` and `ctypes` would take longer to import than all that is done here: what they
+# are made of will do. Stubs do not know what `signal` is made of.
+import _ctypes
 import _signal as signal  # type: ignore[import-not-found]
-import ctypes
 import os
 import struct
 
@@ -43,7 +43,31 @@ _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 
 _FOR_THE_GROUP: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP)
 
-_libc: Final = ctypes.CDLL(None, use_errno=True)
+
+# Stubs describe these as the parts of ctypes that they are there.
+class _Int(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    _type_ = "i"
+
+
+class _Char(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    _type_ = "c"
+
+
+class _Function(_ctypes.CFuncPtr):
+    _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_USE_ERRNO
+    _restype_ = _Int
+
+
+class _Library:
+    """The C library that this process has: whatever is asked of it is a function, as in ctypes."""
+
+    _handle = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        return _Function((name, self))  # type: ignore[arg-type]
+
+
+_libc: Final = _Library()
 
 
 def main(job: dict[str, Any]) -> None:
@@ -251,13 +275,12 @@ def _give_up_rights() -> None:
         if _libc.prctl(24, capability, 0, 0, 0):
             break  # it was the last, or there were none
     _check(_libc.prctl(38, 1, 0, 0, 0))
-    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    _check(_libc.capset(header, (ctypes.c_uint32 * 6)()))
+    _check(_libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24)))
 
 
 def _filter(lines: bytes) -> None:
-    kept = ctypes.create_string_buffer(lines, len(lines))
-    program = struct.pack("@HP", len(lines) // 8, ctypes.addressof(kept))
+    kept = (_Char * len(lines)).from_buffer_copy(lines)
+    program = struct.pack("@HP", len(lines) // 8, _ctypes.addressof(kept))
     _check(_libc.prctl(22, 2, program, 0, 0))
 
 
@@ -298,6 +321,6 @@ def _call(number: int, *arguments: object) -> int:
 
 def _check(result: int, path: str | None = None) -> int:
     if result < 0:
-        error = ctypes.get_errno()
+        error = _ctypes.get_errno()
         raise OSError(error, os.strerror(error), path)
     return result
