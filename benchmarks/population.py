@@ -225,7 +225,7 @@ def main() -> None:
     # What an entry point may do, and the library never does: see benchmarks/README.md.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(500_000, 10, 100)
     measure = {"spawn": spawn, "live": live, "hold": hold}[what]
     print(json.dumps(trio.run(measure, shape, int(count))))
 

@@ -13,7 +13,7 @@ from ._commands import run_command
 
 # Trees of agents are made of long-lived objects in cycles; looking for garbage among them
 # costs half of all creation and cancellation time. Young garbage is still found.
-_GC_THRESHOLDS: Final = (100_000, 50, 1000)
+_GC_THRESHOLDS: Final = (500_000, 10, 1000)
 
 
 def main(argv: list[str] | None = None) -> None:
