@@ -127,9 +127,11 @@ class Living:
         self.mailbox = mailbox
         self.thread: Thread | None = None
         self.workshop = Workshop(home, commons.settings)
-        self.children: OnDemand[Supervisor] = OnDemand(home, self._open_children, "supervisor")
         self.over = False
         """Whether nothing can be begun here any more."""
+        self.children: OnDemand[Supervisor] = OnDemand(
+            home, self._open_children, "supervisor", is_over=lambda: self.over
+        )
         self.ended_by: str | None = None
         """Who has asked for its end; then nothing that is queued is run."""
         self._driver: Driver | None = None
@@ -162,12 +164,13 @@ class Living:
 
         Cancellation: nobody may keep them yet.
         """
-        supervisor = None if self.over else await self.children.get()
-        if supervisor is None or self.over:
-            self.children.ask()
-            await trio.lowlevel.checkpoint()
-            raise ActorTerminated(self.desk.path.text)
-        return supervisor
+        with suppress(trio.ClosedResourceError):
+            supervisor = await self.children.get()
+            if not self.over:
+                return supervisor
+        self.children.ask()
+        await trio.lowlevel.checkpoint()
+        raise ActorTerminated(self.desk.path.text)
 
     def stir(self) -> None:
         """Have the driver run what is queued. Not a checkpoint."""

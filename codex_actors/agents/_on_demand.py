@@ -19,14 +19,21 @@ class OnDemand(Generic[T]):
         home: The nursery of that task. Cancelling it closes what was opened.
         open_it: Makes the context manager.
         name: What the task is called.
+        is_over: Whether the home has ended, or is about to: it takes no task any more.
     """
 
     def __init__(
-        self, home: trio.Nursery, open_it: Callable[[], AbstractAsyncContextManager[T]], name: str
+        self,
+        home: trio.Nursery,
+        open_it: Callable[[], AbstractAsyncContextManager[T]],
+        name: str,
+        *,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self._home = home
         self._open_it = open_it
         self._name = name
+        self._is_over = is_over
         self._value: T | None = None
         self._opening: trio.Event | None = None
         self._leave: trio.Event | None = None
@@ -41,6 +48,7 @@ class OnDemand(Generic[T]):
         """Return what is open, after opening it if it is not.
 
         Raises:
+            trio.ClosedResourceError: if the home is over.
             Exception: whatever the opening raised; the next call tries again.
 
         Cancellation: an opening under way is given up; who else waits for it opens it.
@@ -74,6 +82,8 @@ class OnDemand(Generic[T]):
         try:
             if self._gone is not None:
                 await self._gone.wait()  # what was open before is still being closed
+            if self._is_over():  # all that was waited for may have taken until then
+                raise trio.ClosedResourceError
             await self._home.start(self._keep, name=self._name)
         finally:
             self._opening = None

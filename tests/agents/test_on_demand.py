@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import pytest
 import trio
 import trio.testing
 
@@ -36,3 +37,23 @@ async def test_what_is_opened_again_while_it_is_being_closed_is_one_and_can_be_c
             assert thing.value is None
 
     assert [0, 1] == opened
+
+
+async def test_nothing_is_opened_when_its_home_has_ended_meanwhile() -> None:
+    over = trio.Event()
+
+    @asynccontextmanager
+    async def open_it() -> AsyncGenerator[None, None]:
+        yield
+
+    async with trio.open_nursery() as asking, trio.open_nursery() as home:
+        thing = OnDemand(home, open_it, "thing", is_over=over.is_set)
+
+        async def ask() -> None:
+            with pytest.raises(trio.ClosedResourceError):
+                await thing.get()
+
+        asking.start_soon(ask)
+        over.set()
+
+    assert thing.value is None

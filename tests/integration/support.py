@@ -142,7 +142,7 @@ def processes_with(marker: str) -> list[int]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if marker.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
+                found.append(int(path.name))
         except OSError:
             continue
     return [pid for pid in found if pid != os.getpid()]
@@ -152,11 +152,11 @@ def processes_of(home: Path) -> list[int]:
     """Pids of all living processes that were started with a home directory, or for it."""
     setting = f"CODEX_ACTORS_HOME={home}".encode()
     found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
             # What has ended, and was not waited for, has no environment any more.
-            if setting in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
+            if setting in (path / "environ").read_bytes().split(b"\0"):
+                found.append(int(path.name))
         except OSError:
             continue
     return found

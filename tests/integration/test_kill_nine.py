@@ -199,10 +199,10 @@ async def check_leftovers(home: Path, mark: str) -> None:
 def marked(mark: str) -> set[int]:
     """Pids of living processes that a life has started."""
     setting, found = f"{MARK}={mark}".encode(), set()
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            if setting in path.read_bytes().split(b"\0"):
-                found.add(int(path.parent.name))
+            if setting in (path / "environ").read_bytes().split(b"\0"):
+                found.add(int(path.name))
         except OSError:
             continue
     return found
