@@ -87,7 +87,7 @@ def read_tree(home: str, thread_id: str) -> Found:
         ThreadNotFound: if there are none.
         JournalError: if the journal is there and cannot be read.
     """
-    root = _root_of(home, thread_id)
+    root = root_of(home, thread_id)
     journal = journal_path(home, root)
     state = read_journal(journal)
     # Asked before the rollouts are read: a turn that ends meanwhile is seen as it ended.
@@ -105,8 +105,12 @@ def read_tree(home: str, thread_id: str) -> Found:
     )
 
 
-def _root_of(home: str, thread_id: str) -> ThreadId:
-    """Return the root of the tree that the thread is in; itself if no journal says more."""
+def root_of(home: str, thread_id: str) -> ThreadId:
+    """Return the root of the tree that the thread is in; itself if no journal says more. Blocks.
+
+    Raises:
+        ThreadNotFound: if there is no such thread.
+    """
     if not os.path.exists(journal_path(home, thread_id)):
         meta = read_meta(find_rollout(home, thread_id))
         if meta is not None and os.path.exists(journal_path(home, meta.session_id)):

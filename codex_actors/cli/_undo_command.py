@@ -7,15 +7,19 @@ import os
 from collections.abc import Sequence
 
 from ..config import find_home
+from ..rollout import find_holder
 from ..undo import undo_turn
+from ._errors import UsageError
 from ._human import clean
-from ._tree_command import latest_thread
+from ._tree_command import latest_thread, root_of
 
 
 def undo_command(argv: Sequence[str]) -> int:
     """Take back what the newest turn of a thread did to files, and return the exit status.
 
     Raises:
+        UsageError: if a program is at work on the thread.
+        ThreadNotFound: if there is no such thread.
         UndoError: if there is nothing to take back, or it cannot be.
         SystemExit: if the words are wrong, or ask for help.
     """
@@ -25,6 +29,11 @@ def undo_command(argv: Sequence[str]) -> int:
         parser.error("undo takes the id of a thread, or --last")
     home = find_home(os.environ)
     thread_id = options.id or latest_thread(home, everywhere=False)
+    holder = find_holder(home, root_of(home, thread_id))
+    if holder is not None:
+        raise UsageError(
+            f"process {holder} is at work on the thread {thread_id}; wait for its end, or stop it"
+        )
     undone = undo_turn(home, thread_id, force=options.force)
     for path, change in undone.files:
         print(clean(f"{change}: {os.path.relpath(path)}"))

@@ -73,7 +73,7 @@ class Shadow:
             GitFailed: if git does not do it.
             TooMuchToKeep: if there are too many of them.
         """
-        with self._alone():
+        with _alone(self.git.folder):
             try:
                 return self._look()
             except GitFailed:
@@ -81,18 +81,6 @@ class Shadow:
                 with suppress(FileNotFoundError):
                     os.unlink(self.git.index)
                 return self._look()
-
-    @contextmanager
-    def _alone(self) -> Generator[None, None, None]:
-        """Let one at a time work here: agents share folders, and so do programs."""
-        descriptor = os.open(
-            os.path.join(self.git.folder, "alone"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-        )
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
 
     def _look(self) -> Seen:
         stale = self._names("-m", "-d", "-o", "--exclude-standard") | self._names("-u")
@@ -122,7 +110,7 @@ class Shadow:
         Raises:
             GitFailed: if it does not do it.
         """
-        with self._alone(), tempfile.TemporaryDirectory(dir=self.git.folder) as folder:
+        with _alone(self.git.folder), tempfile.TemporaryDirectory(dir=self.git.folder) as folder:
             index = os.path.join(folder, "index")
             shutil.copy(self.git.index, index)
             self.git.run("update-index", "-z", "--index-info", data=_info(changes), index=index)
@@ -175,15 +163,28 @@ def open_shadow(home: str, place: Place) -> Shadow:
     folder = os.path.join(home, "undo", "folders", name)
     git = Git(folder=folder, work_tree=place.root, index=os.path.join(folder, "index"))
     shadow = Shadow(place, git)
-    if not os.path.exists(os.path.join(folder, "HEAD")):
-        _make(folder, place)
-    _describe(folder, place)
-    _seed(shadow)
+    make_private_folder(folder)
+    with _alone(folder):
+        if not os.path.exists(os.path.join(folder, "HEAD")):
+            _make(folder, place)
+        _describe(folder, place)
+        _seed(shadow)
     return shadow
 
 
+@contextmanager
+def _alone(folder: str) -> Generator[None, None, None]:
+    """Let one at a time work here: agents share folders, and so do programs."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    descriptor = os.open(os.path.join(folder, "alone"), flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _make(folder: str, place: Place) -> None:
-    make_private_folder(folder)
     words = [
         *PROGRAM,
         "init",
@@ -201,10 +202,17 @@ def _describe(folder: str, place: Place) -> None:
     make_private_folder(os.path.join(folder, "info"))
     make_private_folder(os.path.join(folder, "objects", "info"))
     lists = [_text(path) for path in (ignored_by_user(), place.exclude) if path is not None]
+    lists.append(_own(folder, place.root))
     _write(os.path.join(folder, "info", "exclude"), "\n".join(lists) + "\n")
     _write(os.path.join(folder, "info", "attributes"), _ATTRIBUTES)
     if place.objects is not None:
         _write(os.path.join(folder, "objects", "info", "alternates"), f"{place.objects}\n")
+
+
+def _own(folder: str, root: str) -> str:
+    """Return what keeps the home directory out, if that is below the root."""
+    home = os.path.relpath(os.path.realpath(os.path.join(folder, "..", "..", "..")), root)
+    return "" if home.startswith("..") else f"/{home}/"
 
 
 def _seed(shadow: Shadow) -> None:

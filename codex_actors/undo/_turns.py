@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Final, Literal, TypeAlias, final
 
 import attrs
 
-from ._errors import ChangedSince, ContentGone, NothingToUndo
+from ._errors import ChangedSince, ContentGone, NothingToUndo, UndoError
 from ._ledger import TurnChanges, read_changes, write_line
 from ._places import Place, find_place
 from ._shadow import Entry, Shadow, open_shadow
@@ -50,8 +51,9 @@ def note_before(home: str, thread_id: str, turn_id: str, *, cwd: str, now: float
     Raises:
         UndoError: if they cannot be kept; then the turn cannot be taken back.
     """
-    before = _look_at(home, find_place(cwd))
-    write_line(home, thread_id, {"turn": turn_id, "at": now, "before": before})
+    with _explained():
+        before = _look_at(home, find_place(cwd))
+        write_line(home, thread_id, {"turn": turn_id, "at": now, "before": before})
 
 
 def note_after(home: str, thread_id: str, turn_id: str) -> None:
@@ -61,7 +63,9 @@ def note_after(home: str, thread_id: str, turn_id: str) -> None:
         UndoError: if they cannot be kept; then taking back goes by what they are later.
     """
     turns = {turn.turn_id: turn for turn in read_changes(home, thread_id)}
-    if turn_id in turns:
+    if turn_id not in turns:
+        return
+    with _explained():
         after = {
             root: open_shadow(home, find_place(root)).look().tree
             for root in turns[turn_id].before
@@ -86,11 +90,22 @@ def undo_turn(home: str, thread_id: str, *, force: bool = False) -> Undone:
         ContentGone: if what they were is kept nowhere any more; nothing was done.
         UndoError: if git fails; of several folders some may be done.
     """
-    for turn in reversed(read_changes(home, thread_id)):
-        plans = [] if turn.undone else _plans(home, turn, force=force)
-        if any(plan.wanted for plan in plans):
-            return _carry_out(home, thread_id, turn.turn_id, plans)
+    with _explained():
+        for turn in reversed(read_changes(home, thread_id)):
+            plans = [] if turn.undone else _plans(home, turn, force=force)
+            if any(plan.wanted for plan in plans):
+                return _carry_out(home, thread_id, turn.turn_id, plans)
     raise NothingToUndo(thread_id)
+
+
+@contextmanager
+def _explained() -> Generator[None, None, None]:
+    """Make an error of ours of what the disk has against it."""
+    try:
+        yield
+    except OSError as error:
+        where = f"{error.filename!r}: " if error.filename else ""
+        raise UndoError(f"{where}{error.strerror or error}") from error
 
 
 def _plans(home: str, turn: TurnChanges, *, force: bool) -> list[_Plan]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.integration.support import FULL, Place, open_server
+from tests.integration.support import FULL, INTERRUPT, Place, finish, open_server, poll
 
 CHANGES = [
     [{"call": "exec_command", "args": {"cmd": "echo two > a; echo n > b; rm -r c"}}],
@@ -62,3 +62,27 @@ async def test_it_can_be_switched_off(tmp_path: Path) -> None:
 
     assert not (place.home / "undo").exists()
     assert 1 == undone.status
+
+
+async def test_nothing_is_taken_back_while_a_turn_runs(tmp_path: Path) -> None:
+    script = [[{"call": "exec_command", "args": {"cmd": "echo two > a"}}], [{"sleep": 60}]]
+    async with open_server(script) as server:
+        place = Place.below(tmp_path, server.base_url)
+        process = place.start("exec", *FULL, "go")
+        await poll(lambda: (place.work / "a").exists())
+        undone = await place.run("undo")
+        process.send_signal(INTERRUPT)
+        await finish(process)
+
+    assert 1 == undone.status
+    assert f"process {process.pid} is at work" in undone.stderr
+    assert "two\n" == (place.work / "a").read_text("utf-8")
+
+
+async def test_a_thread_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
+    place = Place.below(tmp_path)
+    undone = await place.run("undo", "nosuch")
+
+    assert 1 == undone.status
+    assert "nosuch" in undone.stderr
+    assert "taken back" not in undone.stderr

@@ -307,6 +307,22 @@ def test_a_link_planted_since_leads_nowhere(home: str, work: Path, tmp_path: Pat
     assert [] == os.listdir(outside)
 
 
+def test_a_home_inside_of_the_repository_is_not_kept(work: Path) -> None:
+    home = str(work / "tools" / "home")
+    turn(home, work, "echo x > a")
+    (Path(home) / "more").write_text("x")
+    undone = undo_turn(home, THREAD)
+
+    assert [str(work / "a")] == [path for path, _ in undone.files]
+    assert (Path(home) / "more").exists()
+
+
+def test_what_the_disk_has_against_it_is_said(home: str, work: Path) -> None:
+    Path(home).write_text("no folder")
+    with pytest.raises(UndoError, match=r"Not a directory|File exists"):
+        note_before(home, THREAD, "1", cwd=str(work), now=0.0)
+
+
 def test_a_torn_line_hides_no_other(home: str, work: Path) -> None:
     turn(home, work, "echo x > a")
     path = Path(home) / "undo" / "threads" / f"{THREAD}.jsonl"
