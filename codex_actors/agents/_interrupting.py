@@ -33,7 +33,10 @@ async def interrupt_agents(commons: Commons, top: Desk, by: str) -> None:
 def fence(books: Books, top: Desk, by: str) -> tuple[Desk, ...]:
     """Fence the subtree, and end all its turns, together. Not a checkpoint."""
     members = tuple(top.subtree())
-    ending_now = [d for d in members if d.run is not None and not d.run.stopping]
+    # Who is to end together with others already, whoever has not noticed yet, does so.
+    ending_now = [
+        d for d in members if d.run is not None and not d.run.stopping and d.ending is None
+    ]
     ending = JointEnding([desk.thread_id for desk in ending_now], books.conclude)
     for desk in ending_now:
         desk.ending = ending

@@ -126,6 +126,19 @@ def test_tree_in_memory(request: pytest.FixtureRequest) -> None:
     prove(run_in_memory, examples(IN_MEMORY), 70, soak=soak)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_who_is_interrupted_twice_ends_once_and_in_order(seed: int) -> None:
+    ops = [
+        Op(kind="assign", a=0, b=0, flag=False, cut=0, pace=1),
+        Op(kind="spawn", a=0, b=0, flag=False, cut=0, pace=0),
+        Op(kind="assign", a=0, b=0, flag=False, cut=0, pace=1),
+        Op(kind="assign", a=1, b=0, flag=False, cut=0, pace=5),
+        Op(kind="interrupt", a=0, b=0, flag=False, cut=0, pace=1),
+        Op(kind="interrupt", a=0, b=0, flag=False, cut=0, pace=0),
+    ]
+    run_in_memory((House(running=None, loaded=None, children=None, agents=None, seed=seed), ops))
+
+
 def test_tree_on_disk(request: pytest.FixtureRequest) -> None:
     soak = request.config.getoption("--soak")
     prove(run_on_disk, examples(ON_DISK), 30, soak=soak)

@@ -139,9 +139,9 @@ async def poll(condition: Any) -> None:
 def processes_with(marker: str) -> list[int]:
     """Pids of all processes whose command line contains ``marker``."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            if marker.encode() in path.read_bytes():
+            if marker.encode() in (path / "cmdline").read_bytes():
                 found.append(int(path.name))
         except OSError:
             continue
