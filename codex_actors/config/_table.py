@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, final
 
@@ -47,7 +47,7 @@ class Table:
         if value is None:
             return None
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 < value < math.inf:
+        if not number or not 0 < value <= sys.float_info.max:
             raise self.wrong(key, "a number of seconds above 0")
         return float(value)
 

@@ -280,6 +280,10 @@ def test_the_rest(tmp_path: Path) -> None:
             "'danger-full-access', got 'readonly'; did you mean 'read-only'?",
         ),
         ("features.a=1", "-c: features.a: expected true or false, got 1"),
+        (
+            f"deadlines.close=1{'0' * 400}",
+            "expected a number of seconds above 0, got a very large integer",
+        ),
         ("tool_output_token_limit=true", "expected an integer, got true"),
         ("tool_output_token_limit=-1", "expected an integer of at least 0, got -1"),
         ("model_provider=opnai", "did you mean 'openai'?"),
