@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -10,9 +9,9 @@ from typing import Final, final
 
 import attrs
 
+from .._folders import make_folder
 from ._syncing import sync_all
 
-FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 """Rollouts hold what users and their files say; nobody else is to read them."""
 
@@ -158,19 +157,3 @@ def _end_line(descriptor: int) -> None:
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         os.write(descriptor, b"\n")
-
-
-def make_folder(path: str) -> None:
-    """Make a folder and those above it that are missing, all of them private.
-
-    `os.makedirs` gives its mode to the last one only. Blocking: call it in a thread.
-
-    Raises:
-        OSError: if one of them cannot be made.
-    """
-    above = os.path.dirname(path)
-    if above != path and not os.path.isdir(above):
-        make_folder(above)
-    # Another program may have made it meanwhile; a file in its place shows when it is used.
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(path, FOLDER_MODE)

@@ -6,7 +6,8 @@ import contextlib
 import os
 from typing import final
 
-from ._files import FILE_MODE, make_folder
+from .._folders import make_folder
+from ._files import FILE_MODE
 
 
 @final

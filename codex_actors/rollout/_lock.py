@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager, suppress
 
 import trio
 
+from .._folders import make_folder
 from ..protocol import ThreadId
 from ._errors import RolloutError
-from ._files import FILE_MODE, make_folder
+from ._files import FILE_MODE
 from ._paths import lock_path
 
 

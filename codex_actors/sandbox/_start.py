@@ -95,31 +95,22 @@ def _in_memory(data: bytes) -> Generator[int, None, None]:
 async def _start_with_pipe(
     spec: ProcessSpec, env: Mapping[str, str], descriptors: tuple[int, ...]
 ) -> Started:
+    options: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+        "cwd": spec.cwd,
+        "env": env,
+        "start_new_session": True,
+        "pass_fds": descriptors,
+    }
     if spec.confined:
-        popen = start_directly(
-            spec.argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=spec.cwd,
-            env=env,
-            start_new_session=True,
-            pass_fds=descriptors,
-        )
+        popen = start_directly(spec.argv, **options)
         assert popen.stdout is not None
         stream = trio.lowlevel.FdStream(os.dup(popen.stdout.fileno()))
         popen.stdout.close()
         return Started(DirectChild(popen), stream)
-    child = await trio.lowlevel.open_process(
-        spec.argv,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=spec.cwd,
-        env=env,
-        start_new_session=True,
-        pass_fds=descriptors,
-    )
+    child = await trio.lowlevel.open_process(spec.argv, **options)
     assert isinstance(child.stdout, trio.lowlevel.FdStream)
     return Started(child, child.stdout)
 

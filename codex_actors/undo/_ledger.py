@@ -13,9 +13,9 @@ from typing import Any, Final, final
 
 import attrs
 
+from .._folders import make_folder
 from ..wire._json import BadJson, decode_object, encode_json
 from ._errors import UndoError
-from ._folders import make_private_folder
 
 _ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 
@@ -65,7 +65,7 @@ def write_line(home: str, thread_id: str, line: Mapping[str, Any]) -> None:
     """
     path = _path(home, thread_id)
     try:
-        make_private_folder(os.path.dirname(path))
+        make_folder(os.path.dirname(path))
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             # A newline first: the line before it may be torn.

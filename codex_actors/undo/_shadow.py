@@ -11,7 +11,6 @@ larger than `LARGEST`, and unknown to the user's repository, are left alone as w
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import shutil
 import stat
@@ -23,9 +22,8 @@ from typing import Final, final
 import attrs
 
 from ._errors import GitFailed, TooMuchToKeep
-from ._folders import make_private_folder
-from ._git import PROGRAM, Git, call, plain_environment
-from ._places import Place, ignored_by_user
+from ._git import Git
+from ._places import Place
 
 LARGEST: Final = 10 * 1024 * 1024
 """Bytes of a file that is kept although the user's repository does not know it."""
@@ -33,8 +31,6 @@ MOST_FILES: Final = 50_000
 """Files that are looked into at one turn."""
 MOST_BYTES: Final = 512 * 1024 * 1024
 """Bytes that are read at one turn."""
-# As bytes are: no line ends, no keywords, no encodings, and above all no filters.
-_ATTRIBUTES: Final = "* -text -eol -ident -filter -working-tree-encoding -diff -merge\n"
 _LINK: Final = "160000"
 
 
@@ -60,7 +56,7 @@ class Seen:
 @final
 @attrs.frozen
 class Shadow:
-    """The private repository of one folder. Made by `open_shadow`. All of it blocks."""
+    """The private repository of one folder. Made by `_opening.open_shadow`. All of it blocks."""
 
     place: Place
     git: Git
@@ -73,7 +69,7 @@ class Shadow:
             GitFailed: if git does not do it.
             TooMuchToKeep: if there are too many of them.
         """
-        with _alone(self.git.folder):
+        with alone_in(self.git.folder):
             try:
                 return self._look()
             except GitFailed:
@@ -110,7 +106,7 @@ class Shadow:
         Raises:
             GitFailed: if it does not do it.
         """
-        with _alone(self.git.folder), tempfile.TemporaryDirectory(dir=self.git.folder) as folder:
+        with alone_in(self.git.folder), tempfile.TemporaryDirectory(dir=self.git.folder) as folder:
             index = os.path.join(folder, "index")
             shutil.copy(self.git.index, index)
             self.git.run("update-index", "-z", "--index-info", data=_info(changes), index=index)
@@ -149,31 +145,8 @@ class Shadow:
             )
 
 
-def open_shadow(home: str, place: Place) -> Shadow:
-    """Open the private repository of a folder, made if there is none. Blocks.
-
-    Args:
-        home: Absolute path of the home directory; repositories are in ``undo/folders`` below it.
-        place: The folder.
-
-    Raises:
-        GitFailed: if it cannot be made.
-    """
-    name = hashlib.sha256(place.root.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    folder = os.path.join(home, "undo", "folders", name)
-    git = Git(folder=folder, work_tree=place.root, index=os.path.join(folder, "index"))
-    shadow = Shadow(place, git)
-    make_private_folder(folder)
-    with _alone(folder):
-        if not os.path.exists(os.path.join(folder, "HEAD")):
-            _make(folder, place)
-        _describe(folder, place)
-        _seed(shadow)
-    return shadow
-
-
 @contextmanager
-def _alone(folder: str) -> Generator[None, None, None]:
+def alone_in(folder: str) -> Generator[None, None, None]:
     """Let one at a time work here: agents share folders, and so do programs."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     descriptor = os.open(os.path.join(folder, "alone"), flags, 0o600)
@@ -182,51 +155,6 @@ def _alone(folder: str) -> Generator[None, None, None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _make(folder: str, place: Place) -> None:
-    words = [
-        *PROGRAM,
-        "init",
-        "-q",
-        "--bare",
-        "--template=",
-        f"--object-format={place.form}",
-        folder,
-    ]
-    call(words, cwd=folder, environment=plain_environment(), umask=0o077)
-
-
-def _describe(folder: str, place: Place) -> None:
-    """Say what to leave alone, and where contents are that need not be kept twice."""
-    make_private_folder(os.path.join(folder, "info"))
-    make_private_folder(os.path.join(folder, "objects", "info"))
-    lists = [_text(path) for path in (ignored_by_user(), place.exclude) if path is not None]
-    lists.append(_own(folder, place.root))
-    _write(os.path.join(folder, "info", "exclude"), "\n".join(lists) + "\n")
-    _write(os.path.join(folder, "info", "attributes"), _ATTRIBUTES)
-    if place.objects is not None:
-        _write(os.path.join(folder, "objects", "info", "alternates"), f"{place.objects}\n")
-
-
-def _own(folder: str, root: str) -> str:
-    """Return what keeps the home directory out, if that is below the root."""
-    home = os.path.relpath(os.path.realpath(os.path.join(folder, "..", "..", "..")), root)
-    return "" if home.startswith("..") else f"/{home}/"
-
-
-def _seed(shadow: Shadow) -> None:
-    """Begin with what the user's repository knows of the files, if it can be read."""
-    index, theirs = shadow.git.index, shadow.place.index
-    if os.path.exists(index) or theirs is None or not os.path.exists(theirs):
-        return
-    shutil.copy(theirs, index)
-    try:
-        shadow.git.run("update-index", "--really-refresh", "-q", check=False)
-        shadow.git.run("ls-files", "-s", "-z")
-    except GitFailed:
-        with suppress(FileNotFoundError):
-            os.unlink(index)
 
 
 def _info(changes: dict[str, Entry | None]) -> bytes:
@@ -249,22 +177,3 @@ def _length(path: str) -> int:
     except OSError:
         return 0
     return found.st_size if stat.S_ISREG(found.st_mode) else 0
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        with os.fdopen(
-            os.open(path, flags, 0o600), "w", encoding="utf-8", errors="surrogateescape"
-        ) as file:
-            file.write(text)
-    except OSError as error:
-        raise GitFailed(f"{path!r} cannot be written: {error.strerror}") from error

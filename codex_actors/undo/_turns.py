@@ -11,8 +11,9 @@ import attrs
 
 from ._errors import ChangedSince, ContentGone, NothingToUndo, UndoError
 from ._ledger import TurnChanges, read_changes, write_line
+from ._opening import open_shadow
 from ._places import Place, find_place
-from ._shadow import Entry, Shadow, open_shadow
+from ._shadow import Entry, Shadow
 
 Change: TypeAlias = Literal["restored", "removed", "changed back"]
 MOST_NESTED: Final = 64

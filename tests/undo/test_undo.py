@@ -24,6 +24,7 @@ from codex_actors.undo import (
     undo_turn,
 )
 from codex_actors.undo import _shadow as shadow
+from codex_actors.undo._opening import open_shadow
 from codex_actors.undo._places import find_place
 
 THREAD = "01a1fe6b-207a-7340-a6cf-abef11635601"
@@ -259,7 +260,7 @@ def test_too_many_files_are_refused(home: str, tmp_path: Path) -> None:
     plain.mkdir()
     for number in range(12):
         (plain / str(number)).write_text("x")
-    kept = attrs.evolve(shadow.open_shadow(home, find_place(str(plain))), most_files=10)
+    kept = attrs.evolve(open_shadow(home, find_place(str(plain))), most_files=10)
     with pytest.raises(TooMuchToKeep, match=r"12 files.*\.gitignore"):
         kept.look()
 
