@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Callable
 
 
 def main() -> None:
@@ -13,11 +15,26 @@ def main() -> None:
     """
     try:
         _open_what_is_closed()
-        from .cli import main as run
-
+        run = _load()
         run()
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _load() -> Callable[[], None]:
+    """Import the program, which a Ctrl-C ends at once, as it ends one that knows no signals.
+
+    Python's own handler raises wherever the interpreter is. Within a callback of its import
+    machinery that is printed and forgotten, and the program goes on.
+    """
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from .cli import main as run
+
+    if usual:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return run
 
 
 def _open_what_is_closed() -> None:

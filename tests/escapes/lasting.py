@@ -119,12 +119,14 @@ LASTING: Final = (
         goal="left",
         language="python",
         script="""
-        for number in range(40):
-            if os.fork():
-                time.sleep(0 if number else 0.2)
+        for number in range(15):
+            child = os.fork()
+            while child and not number and os.getsid(child) == os.getsid(0):
+                time.sleep(0.05)
+            if child:
                 os._exit(0)
             os.setsid()
-            time.sleep(0.3)
+            time.sleep(1.0)
         """,
     ),
     Attempt(
