@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol, final, get_args
+from typing import Protocol, final
 
 import attrs
 import trio
@@ -119,7 +119,7 @@ async def ask_safely(approver: Approver, request: ApprovalRequest) -> ApprovalDe
         # Whatever a program's own approver raises, nothing may be allowed by that.
         logger.exception("the approver failed; the answer is no")
         return FAILED
-    if not isinstance(decision, get_args(ApprovalDecision)):
-        logger.error("the approver answered with %r; the answer is no", type(decision).__name__)
-        return FAILED
-    return decision
+    if isinstance(decision, ApprovalDecision):
+        return decision
+    logger.error("the approver answered with %r; the answer is no", type(decision).__name__)
+    return FAILED

@@ -90,12 +90,12 @@ class _Exec:
 @final
 @attrs.frozen(kw_only=True)
 class _ExecMore(_Exec):
-    # One word more than without, which for a value that nobody changes does no harm.
-    sandbox_permissions: Annotated[  # type: ignore[assignment]
+    # mypy: what a word more would spoil for who writes it is no matter, for nobody does.
+    sandbox_permissions: Annotated[
         Literal["use_default", "with_additional_permissions", "require_escalated"] | None,
         "`require_escalated` asks to run outside the sandbox; `with_additional_permissions` asks"
         " for what `additional_permissions` says.",
-    ] = None
+    ] = None  # type: ignore[assignment]
     additional_permissions: Annotated[
         Permissions | None, "What the command needs beyond what the sandbox allows."
     ] = None
