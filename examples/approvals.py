@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-import attrs
 import trio
 
 import codex_actors
@@ -23,6 +22,9 @@ from codex_actors.protocol import (
     ApprovalRequest,
     Approved,
     Denied,
+    ModelInfo,
+    Provider,
+    ReadOnly,
     RunCommand,
     Settings,
     TaskCompleted,
@@ -30,7 +32,7 @@ from codex_actors.protocol import (
 
 COMMANDS = {
     "Look at the tide.": ["echo the tide is in", "rm chart.txt"],
-    "Weigh the anchor.": ["echo up > anchor.txt"],
+    "Weigh the anchor.": ["echo up > anchor.txt; cat anchor.txt"],
 }
 
 
@@ -82,14 +84,17 @@ def act(view: ScriptView) -> list[object]:
 
 
 def settings() -> Settings:
-    """Load settings under which somebody is asked."""
-    loaded = codex_actors.load_settings(
-        home=codex_actors.find_home(os.environ),
-        environ=os.environ,
+    """Return settings under which somebody is asked before anything leaves the sandbox."""
+    return Settings(
+        model=ModelInfo(slug="scripted"),
+        provider=Provider(id="scripted"),
         cwd=os.getcwd(),
-        overrides=["sandbox_mode=read-only", "approval_policy=on-request"],
+        home=codex_actors.find_home(os.environ),
+        sandbox_policy=ReadOnly(),
+        approval_policy="on-request",
+        environment={"PATH": os.environ["PATH"]},
+        ephemeral=True,
     )
-    return attrs.evolve(loaded.settings, ephemeral=True)
 
 
 async def main() -> None:
