@@ -110,6 +110,7 @@ async def start_actor(commons: Commons, desk: Desk, supervisor: Supervisor) -> A
         on_limit="end",
     )
     desk.ref = await supervisor.start(spec)
+    desk.kept_by = supervisor
     commons.by_ref[desk.ref.path] = desk
     return desk.ref
 

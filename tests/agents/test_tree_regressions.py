@@ -267,6 +267,29 @@ async def test_crash_while_the_owner_crashes(
         assert {} == clock.cursed
 
 
+@pytest.mark.parametrize("looks", range(3))
+async def test_crash_for_good_while_the_owner_comes_up_again(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, looks: int
+) -> None:
+    """Who was brought up already, and then crashes for good, is not waited for."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        owner = await root.spawn(AgentSpec(name="owner"))
+        leaf = await owner.spawn(AgentSpec(name="leaf", restart=Restart.TEMPORARY))
+        beside = [await owner.spawn() for _ in range(3)]
+        task = await leaf.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        await trio.sleep(0.5)
+        clock.curse("/root/owner/leaf", looks)
+        await trio.sleep(60)
+
+        assert isinstance(task.record.get().outcome, TaskFailed)
+        assert [root, owner, *beside] == [tree.agent(a.thread_id) for a in tree.snapshot()]
+
+
 async def test_letters_around_a_final_answer(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
