@@ -32,6 +32,7 @@ from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._driver import Driver
 from ._errors import NoRoom
+from ._home import Home
 from ._load import load_thread
 from ._on_demand import OnDemand
 from ._reader import Reader
@@ -60,14 +61,17 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
 
     async def live(mailbox: Mailbox[Envelope], task_status: trio.TaskStatus[None]) -> None:
         try:
-            async with trio.open_nursery() as home:
-                living = Living(commons, desk, home, mailbox)
+            async with trio.open_nursery() as nursery:
+                living = Living(commons, desk, Home(nursery), mailbox)
                 try:
                     await living.begin()
                     task_status.started()
                     if desk.closing is None:  # else it was closed while it came up again
                         await Reader(commons, desk, living).read(mailbox)
                     await living.end()
+                except BaseException as error:
+                    living.home.note(error)
+                    raise
                 finally:
                     living.over = True
         finally:
@@ -120,7 +124,7 @@ class Living:
     """One incarnation of an agent."""
 
     def __init__(
-        self, commons: Commons, desk: Desk, home: trio.Nursery, mailbox: Mailbox[Envelope]
+        self, commons: Commons, desk: Desk, home: Home, mailbox: Mailbox[Envelope]
     ) -> None:
         self.commons = commons
         self.desk = desk
@@ -140,7 +144,7 @@ class Living:
     @property
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
-        return self.mailbox.held or self.home.cancel_scope.cancel_called
+        return self.mailbox.held or self.home.crashed
 
     async def begin(self) -> None:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""

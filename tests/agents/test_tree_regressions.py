@@ -16,7 +16,16 @@ import trio.testing
 from codex_actors.actors import ActorTerminated, Restart
 from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
-from codex_actors.protocol import Capacity, Completed, TaskCompleted, TaskFailed, TaskInterrupted
+from codex_actors.protocol import (
+    Capacity,
+    Completed,
+    EventLine,
+    TaskCompleted,
+    TaskFailed,
+    TaskInterrupted,
+    TurnAborted,
+)
+from tests.agents.faulty import Disk
 from tests.agents.support import open_tree, remember, settings, toolbox
 from tests.agents.tree_driver import PromptThreads
 
@@ -288,6 +297,31 @@ async def test_crash_for_good_while_the_owner_comes_up_again(
 
         assert isinstance(task.record.get().outcome, TaskFailed)
         assert [root, owner, *beside] == [tree.agent(a.thread_id) for a in tree.snapshot()]
+
+
+@pytest.mark.parametrize("how", ["cancelled", "left with an exception"])
+async def test_turns_of_a_tree_that_ends_are_not_taken_for_those_of_an_owner_that_crashed(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, how: str
+) -> None:
+    recorder = Disk()
+    services = AgentServices(model=ScriptedModel(SLOW), toolbox=toolbox, recorder=recorder)
+    tasks = []
+    with trio.CancelScope() as scope, suppress(ZeroDivisionError):
+        async with open_agents(settings(tmp_path), services=services) as tree:
+            agent = await tree.spawn()
+            for _ in range(3):
+                tasks.append(await agent.assign("work"))
+                agent = await agent.spawn()
+            await trio.sleep(1)
+            if how == "cancelled":
+                scope.cancel()
+                await trio.sleep_forever()
+            raise ZeroDivisionError
+    lines = [line for lines in recorder.lines.values() for line in lines]
+    ends = [line.msg for line in lines if isinstance(line, EventLine)]
+
+    assert ["shutdown"] * 3 == [e.interrupted_by for e in ends if isinstance(e, TurnAborted)]
+    assert [TaskInterrupted("shutdown")] * 3 == [task.record.get().outcome for task in tasks]
 
 
 async def test_letters_around_a_final_answer(
