@@ -42,4 +42,4 @@ async def test_a_task_ends_once_however_many_say_so() -> None:
     news.close()
 
     assert [RECORD, attrs.evolve(RECORD, id=TaskId("another"))] == [r async for r in brought]
-    assert hub.settlements.get() == 2
+    assert hub.settled == 2
