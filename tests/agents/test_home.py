@@ -40,7 +40,7 @@ async def test_a_task_that_was_up_and_raises_is_a_crash() -> None:
     assert home.crashed
 
 
-async def test_a_task_that_does_not_come_up_is_whoevers_started_it() -> None:
+async def test_a_task_that_does_not_come_up_raises_at_whoever_started_it() -> None:
     async with trio.open_nursery() as nursery:
         home = Home(nursery)
         with pytest.raises(ZeroDivisionError):
