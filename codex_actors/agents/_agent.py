@@ -27,6 +27,7 @@ from ..actors import (
     open_supervisor,
 )
 from ..protocol import Event, ShutdownCompleted
+from ..rollout import RolloutError
 from ._commons import Commons
 from ._crashes import find_crash
 from ._desk import Desk, Envelope
@@ -148,7 +149,9 @@ class Living:
 
     async def begin(self) -> None:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""
-        if self.desk.begun or not self.desk.dormant:
+        if self.desk.begun:
+            await self._load_again()
+        elif not self.desk.dormant:
             # A full house keeps nobody from being there: the first turn says who is in the way.
             with suppress(NoRoom):
                 await self.load()
@@ -160,6 +163,21 @@ class Living:
         if self.desk.queue:
             self.stir()
         await trio.lowlevel.checkpoint()
+
+    async def _load_again(self) -> None:
+        """Load what was loaded before a crash, if it can be had.
+
+        If not, the agent is there all the same, and its next turn says why. It may be somebody
+        else who crashed: an owner must not end of what is wrong with those below it.
+        """
+        commons, desk = self.commons, self.desk
+        try:
+            await self.load()
+        except NoRoom:
+            commons.hub.cut_off(desk.thread_id)
+        except RolloutError as error:
+            commons.hub.warn(desk.thread_id, desk.path, str(error))
+            commons.hub.cut_off(desk.thread_id)
 
     async def keep_children(self) -> Supervisor:
         """Return who keeps the agent's children.

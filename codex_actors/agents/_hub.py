@@ -70,6 +70,12 @@ class Hub:
         msg = WarningRaised(message)
         self.publish(thread_id, [Event(id="", msg=msg, thread_id=thread_id, path=path)])
 
+    def cut_off(self, thread_id: ThreadId) -> None:
+        """An agent that was at a turn is not, and its rollout cannot be made to say so yet."""
+        cell = self.status(thread_id)
+        if cell.get() == "running":
+            cell.set("interrupted")
+
     def end(self, thread_id: ThreadId) -> None:
         """An agent lives no more, however it ended."""
         cell = self.status(thread_id)

@@ -23,8 +23,10 @@ from codex_actors.protocol import (
     TaskCompleted,
     TaskFailed,
     TaskInterrupted,
+    ThreadId,
     TurnAborted,
 )
+from codex_actors.rollout import Rollout, UnreadableRollout
 from tests.agents.faulty import Disk
 from tests.agents.support import open_tree, remember, settings, toolbox
 from tests.agents.tree_driver import PromptThreads
@@ -322,6 +324,44 @@ async def test_turns_of_a_tree_that_ends_are_not_taken_for_those_of_an_owner_tha
 
     assert ["shutdown"] * 3 == [e.interrupted_by for e in ends if isinstance(e, TurnAborted)]
     assert [TaskInterrupted("shutdown")] * 3 == [task.record.get().outcome for task in tasks]
+
+
+class Losing(Disk):
+    """A disk that loses what it has of some threads."""
+
+    lost: frozenset[ThreadId] = frozenset()
+
+    async def read(self, thread_id: ThreadId) -> Rollout:
+        if thread_id in self.lost:
+            await trio.lowlevel.checkpoint()
+            raise UnreadableRollout("its rollout is gone")
+        return await super().read(thread_id)
+
+
+@pytest.mark.parametrize("whose", ["its owner's", "its own"])
+async def test_crash_with_a_rollout_that_is_gone(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, whose: str
+) -> None:
+    """It is the matter of the agent whose rollout it is: its turns fail, and say why."""
+    clock, disk = Clock(), Losing()
+    services = AgentServices(
+        model=ScriptedModel(SLOW), toolbox=toolbox, now=clock.now, recorder=disk
+    )
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        owner = await tree.spawn()
+        child = await owner.spawn(AgentSpec(name="child"))
+        beside = await owner.spawn(AgentSpec(name="beside"))
+        tasks = [await child.assign("work"), await beside.assign("work")]
+        await trio.sleep(1)
+        disk.lost = frozenset([child.thread_id])
+        clock.curse("/root" if whose == "its owner's" else "/root/child")
+        await owner.assign("crash, if that is to be you")
+        await trio.sleep(1000)
+
+        assert tasks[0].record.get().outcome == TaskFailed("its rollout is gone")
+        assert isinstance(tasks[1].record.get().outcome, TaskCompleted)
+        assert (child, beside) == owner.children
+        assert "interrupted" == child.status.get()
 
 
 async def test_letters_around_a_final_answer(
