@@ -326,6 +326,27 @@ async def test_turns_of_a_tree_that_ends_are_not_taken_for_those_of_an_owner_tha
     assert [TaskInterrupted("shutdown")] * 3 == [task.record.get().outcome for task in tasks]
 
 
+@pytest.mark.parametrize("steps", range(24))
+async def test_interrupt_of_one_that_goes_down_with_its_owner(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, steps: int
+) -> None:
+    """Its task is not run again, and says who has seen to that."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        task = await child.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        await root.interrupt("me")
+        await trio.sleep(60)
+
+        assert task.record.get().outcome == TaskInterrupted("me")
+
+
 class Losing(Disk):
     """A disk that loses what it has of some threads."""
 
