@@ -326,7 +326,7 @@ async def test_turns_of_a_tree_that_ends_are_not_taken_for_those_of_an_owner_tha
     assert [TaskInterrupted("shutdown")] * 3 == [task.record.get().outcome for task in tasks]
 
 
-@pytest.mark.parametrize("steps", range(24))
+@pytest.mark.parametrize("steps", range(6))
 async def test_interrupt_of_one_that_goes_down_with_its_owner(
     tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, steps: int
 ) -> None:
