@@ -49,7 +49,7 @@ class Attempt:
     """What the working directory is."""
     linger: float = 0.0
     """Seconds after the script's end in which what it left behind may still act."""
-    limit: float = 8.0
+    limit: float = 30.0
     """Seconds within which it must have ended once its owner ends it."""
     needs: str | None = None
     """What some machines lack; without it the attempt fails everywhere, and does not count."""
@@ -68,9 +68,14 @@ class Attempt:
         return self.breaks.startswith("workspace-write") and not any(map(self.uses, kept))
 
     @property
+    def lasts(self) -> bool:
+        """Whether it takes its time, waiting more than working."""
+        return self.goal in ("left", "overrun") or bool(self.linger)
+
+    @property
     def looks(self) -> int:
         """How often one has to look for what it left: once where it means to leave nothing."""
-        return 3 if self.goal in ("left", "overrun") or self.linger else 1
+        return 3 if self.lasts else 1
 
     def program(self) -> str:
         """The script, with what every script of its language can use."""
