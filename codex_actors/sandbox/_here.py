@@ -19,7 +19,7 @@ from ._spec import ProcessSpec
 from ._stand_ins import hold_stand_ins
 from ._start import handing_over, refusals_of
 
-GRACE: Final = 5.0
+GRACE: Final = 2.0
 """Seconds that a command has to end in when it is asked to, before it is ended."""
 LOOK: Final = 1.0
 """Seconds after which is looked whether it has ended, should another thread have been told so."""
