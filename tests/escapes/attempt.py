@@ -46,7 +46,9 @@ class Attempt:
     users: tuple[User, ...] = EVERYBODY
     """Whose attempt makes sense: not root's where root may do it anyway, and so on."""
     ground: Ground = "repository"
-    """What the working directory is."""
+    """What the workspace is."""
+    folder: str = "."
+    """Where in it the command works, and all it is asked to work on is."""
     linger: float = 0.0
     """Seconds after the script's end in which what it left behind may still act."""
     limit: float = 30.0

@@ -85,7 +85,7 @@ def reach_for(attempt: Attempt, scene: Scene, *, plain: bool) -> Reach:
     """
     if plain:
         return resolve_reach(_plain(attempt, scene), str(scene.root), {})
-    return resolve_reach(_policy(attempt, scene), str(scene.work), {})
+    return resolve_reach(_policy(attempt, scene), str(scene.work / attempt.folder), {})
 
 
 def _policy(attempt: Attempt, scene: Scene) -> SandboxPolicy | PermissionProfile:
@@ -177,7 +177,7 @@ def _spec(attempt: Attempt, scene: Scene, baits: Sequence[Bait]) -> ProcessSpec:
     for bait in baits:
         env |= bait.env
     words = program_words(attempt)
-    return ProcessSpec(argv=(*words, scene.token), cwd=str(scene.work), env=env)
+    return ProcessSpec(argv=(*words, scene.token), cwd=str(scene.work / attempt.folder), env=env)
 
 
 def _launched(spec: ProcessSpec, attempt: Attempt, scene: Scene) -> ProcessSpec:
