@@ -9,6 +9,7 @@ from typing import Final
 
 import trio
 
+from ..config import Sources, find_home, load_environment
 from ..protocol import DangerFullAccess, ReadOnly, SandboxPolicy, WorkspaceWrite
 from ..sandbox import ProcessSpec, Sandbox, confine, find_sandboxes, run_here, sandbox_faults
 from ._config_flags import MODES, ConfigFlags, find_directory
@@ -26,7 +27,9 @@ def sandbox_command(argv: Sequence[str]) -> int:
     """
     options = sandbox_parser().parse_args(argv)
     cwd = find_directory(ConfigFlags(directory=options.cd))
-    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=dict(os.environ), in_session=True)
+    sources = Sources(home=find_home(os.environ), cwd=cwd)
+    env = load_environment(sources, os.environ).variables
+    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=env, in_session=True)
     sandbox = None if options.mechanism is None else _find(options.mechanism)
 
     async def prepare() -> ProcessSpec:

@@ -46,6 +46,9 @@ from ._effects import ShowDiff as ShowDiff
 from ._effects import StartTool as StartTool
 from ._effects import StopSampling as StopSampling
 from ._effects import WaitRetry as WaitRetry
+from ._environment import CommandEnvironment as CommandEnvironment
+from ._environment import EnvironmentPolicy as EnvironmentPolicy
+from ._environment import make_environment as make_environment
 from ._exec_policy import Decision as Decision
 from ._exec_policy import ExecRules as ExecRules
 from ._exec_policy import HostExecutable as HostExecutable
