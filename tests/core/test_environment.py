@@ -158,7 +158,7 @@ def test_the_laws(policy: EnvironmentPolicy, environ: dict[str, str]) -> None:
 
 def inherited_wins(policy: EnvironmentPolicy, environ: Mapping[str, str]) -> CommandEnvironment:
     made = make_environment(policy, environ)
-    return attrs.evolve(made, variables=made.variables | {"A": environ["A"]})
+    return attrs.evolve(made, variables={**made.variables, "A": environ["A"]})
 
 
 def exclude_last(policy: EnvironmentPolicy, environ: Mapping[str, str]) -> CommandEnvironment:
