@@ -92,11 +92,8 @@ def load_settings(
         shell=find_shell(environ),
         timezone=find_timezone(environ),
     )
-    return Loaded(
-        settings,
-        (*warnings, *found.warnings, *_key_warnings(key)),
-        withheld=read_environment(root, environ).withheld,
-    )
+    warnings = (*warnings, *found.warnings, *_key_warnings(key))
+    return Loaded(settings, warnings, withheld=read_environment(root, environ).withheld)
 
 
 def check_keys(root: Table, *, strict: bool) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Final, final
 
 import attrs
 
-from ._shell_tree import MOST_BYTES, ParseScript, Words, plain_commands
+from ._shell_tree import MOST_BYTES, ParseScript, Words, may_be_plain, plain_commands
 
 MOST_NESTED: Final = 8
 """Shells inside of a shell that are seen through; the reference's number."""
@@ -74,7 +74,7 @@ def is_shell(words: Sequence[str], shells: Collection[str] = ()) -> bool:
 def _read_script(words: Words, parse: ParseScript) -> tuple[Words, ...] | None:
     match words:
         case [shell, "-c" | "-lc", script] if _is_script(script):
-            tree = parse(script)
+            tree = parse(script) if may_be_plain(script) else None
             zsh = shell.rpartition("/")[2] == "zsh"
             return None if tree is None else plain_commands(script, tree, zsh=zsh)
         case _:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from codex_actors.approvals import parse_script
 from codex_actors.core import Words, take_apart
+from codex_actors.core._shell_tree import may_be_plain, plain_commands
 from tests.approvals.shells import RealShell, check_same, find_shells
 
 SHELLS = find_shells("bash", "dash", "zsh")
@@ -53,6 +56,32 @@ def read_plain(shell: str, script: str) -> tuple[Words, ...] | None:
     apart = take_apart(["sh" if shell == "dash" else shell, "-lc", script], parse_script)
     nested = any(words[0] in {"bash", "sh", "zsh"} for words in apart.parts)
     return None if apart.is_opaque or nested else apart.parts
+
+
+@settings(max_examples=300, deadline=None)
+@given(scripts)
+def test_the_first_look_rules_out_nothing_that_is_plain(script: str) -> None:
+    tree = parse_script(script)
+    plain = None if tree is None else plain_commands(script, tree)
+
+    assert plain is None or may_be_plain(script)
+
+
+LETTERS_BEYOND = """
+import itertools
+from codex_actors.approvals import parse_script
+before = ["", "a ", "{", "{1..", "$", "${", "${a:", "<<", "<<E\\n", "[[ a =~ ", "((", "a[", "@("]
+for start, code in itertools.product(before, range(0x80, 0x110000, 0x3FF)):
+    if not 0xD800 <= code < 0xE000:
+        parse_script(start + chr(code) + "[a}\\nE\\n")
+"""
+
+
+def test_no_letter_ends_the_program() -> None:
+    # In a program of its own, for it would be this one that ends.
+    done = subprocess.run([sys.executable, "-c", LETTERS_BEYOND], capture_output=True, timeout=300)
+
+    assert (0, b"") == (done.returncode, done.stderr)
 
 
 @pytest.mark.parametrize("name", SHELLS)
