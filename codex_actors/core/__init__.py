@@ -127,6 +127,7 @@ from ._retry import Retry as Retry
 from ._retry import parse_retry_delay as parse_retry_delay
 from ._safe_commands import is_known_safe as is_known_safe
 from ._script_rules import match_parts as match_parts
+from ._secret_variables import holds_secret as holds_secret
 from ._shell_tree import ParseScript as ParseScript
 from ._shell_tree import ShellNode as ShellNode
 from ._shell_tree import Words as Words
