@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.agents.team import DONE, script, spawn, wait
 from tests.integration.support import FULL, Place, open_server
 
 SECRETS = {
@@ -68,3 +70,24 @@ async def test_a_login_shell_reads_the_profile(tmp_path: Path, allowed: str, sta
     seen = await show(tmp_path, "", "-c", f"allow_login_shell={allowed}")
 
     assert ["login_shell", state] == seen["LOGIN"].split()
+
+
+async def test_agents_that_were_made_see_no_more(tmp_path: Path) -> None:
+    command = {"call": "exec_command", "args": {"cmd": "env", "login": False}}
+    child = script([command], [{"say": "child done"}])
+    async with open_server([]) as server:
+        place = Place.below(tmp_path, server.base_url)
+        place.configure(server.base_url, "[shell_environment_policy]\nset = { ADDED = '1' }")
+        prompt = script([spawn(child)], [wait("$r0c0.agent_id")], DONE)
+        ended = await place.run("exec", "--json", *FULL, prompt, env=SECRETS)
+
+    assert ended.status == 0, ended.stderr
+    [printed] = [
+        line["payload"]["output"]
+        for path in place.rollouts()
+        for line in map(json.loads, path.read_text("utf-8").splitlines())
+        if line["payload"].get("type") == "function_call_output"
+        and "CODEX_THREAD_ID=" in line["payload"]["output"]
+    ]
+    assert "ADDED=1" in printed
+    assert not [name for name in SECRETS if name in printed]
