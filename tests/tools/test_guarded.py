@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import attrs
 import pytest
@@ -39,6 +39,9 @@ from .support import World, open_world
 
 NO_SANDBOX = all(sandbox_faults().values())
 confined = pytest.mark.skipif(NO_SANDBOX, reason="no sandbox works on this machine")
+
+
+T = TypeVar("T")
 
 
 def writes(*paths: Path) -> ExtraPermissions:
@@ -79,7 +82,7 @@ class Guarding:
     async def grant(self, wish: PermissionWish, /) -> GrantedPermissions:
         return await self._note(wish, self.granted)
 
-    async def _note(self, wish: Any, answer: Any) -> Any:
+    async def _note(self, wish: object, answer: T) -> T:
         await trio.lowlevel.checkpoint()
         self.asked.append(wish)
         return answer
