@@ -167,7 +167,6 @@ def _without_rule(part: Words, situation: Situation, *, is_safe: bool) -> _Rulin
 
 
 def _of_danger(situation: Situation) -> _Ruling:
-    # Also where nothing confines it: whoever chose that has not chosen to lose files.
     reason = "it may remove what nobody can bring back"
     return _ask(situation, "sandbox_approval", reason, _DANGER)
 

@@ -161,22 +161,21 @@ def _start_wait(args: _Exec) -> float:
 
 
 @cache
-def exec_command(*, login: bool, permissions: bool) -> Tool:
+def exec_command(*, login: bool = True, more: bool = False) -> Tool:
     """Return the tool that runs commands.
 
     Args:
-        login: Whether models are told that there are login shells.
-        permissions: Whether they are told that commands may ask for single permissions.
+        login: Whether models are told that there is a login shell.
+        more: Whether commands may ask for single permissions.
     """
+    arguments = _ExecMore if more else _Exec
+    told = {"login": login, "additional_permissions": more}
     return function_tool(
         name="exec_command",
         description="Runs a shell command, and returns its output, or a session ID if it is still"
         " running when the time is over.",
-        arguments=_ExecMore if permissions else _Exec,
-        hidden=[
-            *([] if login else ["login"]),
-            *([] if permissions else ["additional_permissions"]),
-        ],
+        arguments=arguments,
+        hidden=[name for name, shown in told.items() if not shown],
         run=_exec_command,
         gate="shared",
         cut_off="timed",
@@ -184,6 +183,4 @@ def exec_command(*, login: bool, permissions: bool) -> Tool:
     )
 
 
-EXEC_COMMAND: Final[Tool] = exec_command(login=True, permissions=False)
-PLAIN_EXEC_COMMAND: Final[Tool] = exec_command(login=False, permissions=False)
-"""For settings that allow no login shell: models are not told that there is one."""
+EXEC_COMMAND: Final[Tool] = exec_command()

@@ -22,7 +22,7 @@ def standard_tools(settings: Settings) -> tuple[Tool, ...]:
     return (
         exec_command(
             login=settings.allow_login_shell,
-            permissions=settings.features.get("exec_permission_approvals", False),
+            more=settings.features.get("exec_permission_approvals", False),
         ),
         WRITE_STDIN,
         *_plan(settings),
