@@ -11,7 +11,7 @@ from typing import Final
 
 import trio
 
-from ..config import SettingsError, find_home
+from ..config import SettingsError, Sources, find_home, load_environment
 from ..protocol import DangerFullAccess, ReadOnly, SandboxPolicy, WorkspaceWrite
 from ..sandbox import (
     ProcessSpec,
@@ -43,7 +43,9 @@ def sandbox_command(argv: Sequence[str]) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     cwd = find_directory(ConfigFlags(directory=options.cd))
-    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=dict(os.environ), in_session=True)
+    sources = Sources(home=find_home(os.environ), cwd=cwd)
+    env = load_environment(sources, os.environ).variables
+    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=env, in_session=True)
     sandbox = None if options.mechanism is None else _find(options.mechanism)
 
     records = _records()
