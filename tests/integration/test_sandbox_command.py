@@ -21,7 +21,7 @@ MOUNTING = [name for name in NAMES if name != "landlock"]
 pytestmark = pytest.mark.skipif(not NAMES, reason="no sandbox works on this machine")
 # It has thrown off what it could be known by. Only what is below the program is to be seen here.
 DAEMON = """
-setsid env -i TEST_TOKEN=$TEST_TOKEN sleep 1000 > /dev/null 2>&1 &
+setsid env -i TEST_MARK=$TEST_MARK sleep 1000 > /dev/null 2>&1 &
 setsid env -i sleep 1000 {token} > /dev/null 2>&1 &
 """
 
@@ -36,7 +36,7 @@ def workshop() -> Iterator[Workshop]:
 
 
 def start(place: Place, workshop: Workshop, *words: str) -> subprocess.Popen[bytes]:
-    return place.start("sandbox", *words, env={"TEST_TOKEN": workshop.token})
+    return place.start("sandbox", *words, env={"TEST_MARK": workshop.token})
 
 
 async def wait_ready(process: subprocess.Popen[bytes]) -> None:
