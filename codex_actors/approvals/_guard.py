@@ -11,7 +11,6 @@ from ..core import (
     NO_EXTRA,
     Ask,
     Attempt,
-    Case,
     CommandWish,
     Course,
     InputWish,
@@ -22,6 +21,7 @@ from ..core import (
     Situation,
     Verdict,
     add_extra,
+    case_of,
     explain_forbidden,
     explain_question,
     grant_within,
@@ -38,8 +38,6 @@ from ..protocol import (
     Approved,
     ApprovedForSession,
     ChangeFiles,
-    DangerFullAccess,
-    ExternalSandbox,
     ExtraPermissions,
     GainPermissions,
     GrantedPermissions,
@@ -82,8 +80,9 @@ class TurnGuard:
         escalation = refuse_escalation(self.settings.approval_policy)
         if wish.wants != "default" and escalation is not None:
             return Refusal(escalation)
-        verdict = policy.judge(wish.argv, self._situation(wish))
-        course = set_out(self._case(wish, verdict))
+        situation = self._situation(wish)
+        verdict = policy.judge(wish.argv, situation)
+        course = set_out(case_of(verdict, situation, wish.wants))
         match course.step:
             case Attempt(unconfined):
                 return Permit(unconfined=unconfined, extra=self.held, course=course)
@@ -191,16 +190,6 @@ class TurnGuard:
             approval_policy=self.settings.approval_policy,
             sandbox_policy=self.settings.sandbox_policy or ReadOnly(),
             escalates=wish.wants != "default",
-        )
-
-    def _case(self, wish: CommandWish, verdict: Verdict) -> Case:
-        policy = self.settings.sandbox_policy
-        return Case(
-            decision=verdict.decision,
-            approval_policy=self.settings.approval_policy,
-            wants=wish.wants,
-            by_rule=verdict.bypasses_sandbox,
-            is_unconfined=isinstance(policy, DangerFullAccess | ExternalSandbox),
         )
 
     def _command(self, wish: CommandWish, *, unconfined: bool) -> RunCommand:
