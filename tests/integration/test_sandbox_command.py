@@ -36,6 +36,7 @@ def workshop() -> Iterator[Workshop]:
 
 
 def start(place: Place, workshop: Workshop, *words: str) -> subprocess.Popen[bytes]:
+    place.configure("http://127.0.0.1:9/v1", "[shell_environment_policy]\nkeep = ['TEST_TOKEN']")
     return place.start("sandbox", *words, env={"TEST_TOKEN": workshop.token})
 
 
