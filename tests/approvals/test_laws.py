@@ -68,6 +68,8 @@ class Belief:
             case "wait":
                 await trio.sleep(1.0)
                 self._expire()
+            case _:
+                pass
 
     def _expire(self) -> None:
         for name, (_, ends) in list(self.open.items()):
