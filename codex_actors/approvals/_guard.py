@@ -67,12 +67,12 @@ class TurnGuard:
     @property
     def held(self) -> ExtraPermissions:
         """See `codex_actors.tools.Guard.held`."""
-        return add_extra(self._extra, self.asker.office.grants.held(self.asker.thread_id))
+        return add_extra(self._extra, self.asker.approvals.grants.held(self.asker.thread_id))
 
     async def admit_command(self, wish: CommandWish, /) -> Permit | Refusal:
         """See `codex_actors.tools.Guard.admit_command`."""
         try:
-            policy = await self.asker.office.rules.policy(self.settings.cwd)
+            policy = await self.asker.approvals.rules.policy(self.settings.cwd)
         except RulesError as error:
             return Refusal(str(error))
         if wish.wants == "extra" and not lacks(self.held, wish.extra):
@@ -156,7 +156,7 @@ class TurnGuard:
         answer = await self.asker.ask(Question(request=request, reason=wish.reason))
         granted = _granted(answer, wish.extra)
         if granted.scope == "session":
-            self.asker.office.grants.widen(self.asker.thread_id, granted.extra)
+            self.asker.approvals.grants.widen(self.asker.thread_id, granted.extra)
         else:
             self._extra = add_extra(self._extra, granted.extra)
         return granted
@@ -196,7 +196,7 @@ class TurnGuard:
         return RunCommand(
             command=wish.argv,
             cwd=wish.cwd,
-            environment=self.asker.office.fingerprint(wish.env),
+            environment=self.asker.approvals.fingerprint(wish.env),
             tty=wish.tty,
             unconfined=unconfined,
             extra=wish.extra if wish.wants == "extra" else None,

@@ -39,7 +39,7 @@ class Hook(Protocol):
 
 @final
 @attrs.define(eq=False, kw_only=True)
-class ApprovalOffice:
+class TreeApprovals:
     """What the guards of one tree have in common."""
 
     rules: RuleBook
