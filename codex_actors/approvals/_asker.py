@@ -102,10 +102,11 @@ class Asker:
     async def _decide(self, question: Question) -> ApprovalDecision:
         async with self.waiting():
             decision = await self.approvals.decide(question.request)
-        match decision:
-            case Aborted():
+            if isinstance(decision, Aborted):
+                # In here: a turn that ends need not wait for its place among those that run.
                 self.abort()
                 await trio.sleep_forever()
+        match decision:
             case ApprovedForSession() if question.is_shown:
                 self.approvals.grants.add(question.request)
             case ApprovedWithRule(prefix):

@@ -400,6 +400,7 @@ async def test_an_answer_that_ends_the_turn_waits_for_its_end() -> None:
         nursery.start_soon(world.guard().admit_command, escalated())
         await wait_all_tasks_blocked()
         assert ["turn"] == world.aborted
+        assert ["begins"] == world.waits
         assert () == world.inbox.questions.get()
         nursery.cancel_scope.cancel()
     assert ["in_progress", "declined"] == world.items()
