@@ -31,6 +31,7 @@ from ..protocol import (
 )
 from ..rollout import TypedPrompt, remember_prompt
 from ..sandbox import Leftover, adopt_orphans
+from ._ask import Inquiries
 from ._exec_parser import ExecOptions
 from ._notify import Notice, notify
 from ._quote import join
@@ -66,6 +67,8 @@ class Job:
     """Prints what all agents of the tree have used, when it has ended; None: nobody asked."""
     draw: Callable[[], Awaitable[None]] | None = None
     """Keeps what is shown up to date until it is cancelled, if it has to be kept so."""
+    ask: Callable[[Inquiries], Awaitable[None]] | None = None
+    """Has questions answered until it is cancelled; None: there is nobody to be asked."""
 
 
 async def run_exec(job: Job) -> tuple[int, str | None]:
@@ -87,7 +90,7 @@ async def run_exec(job: Job) -> tuple[int, str | None]:
             nursery.start_soon(run.watch, signals, nursery)
             if job.draw is not None:
                 nursery.start_soon(job.draw)
-            await run.go()
+            await run.go(nursery)
             nursery.cancel_scope.cancel(reason="the task is over")
     return run.status, run.message
 
@@ -101,11 +104,13 @@ class _Run:
         self._root: AgentHandle | None = None
         self._signals: list[int] = []
 
-    async def go(self) -> None:
+    async def go(self, nursery: trio.Nursery) -> None:
         """Run the job to its end."""
         settings = self._job.loaded.settings
         leftovers = await report_leftovers(settings)
         async with adopt_orphans(), open_agents(settings) as tree:
+            if self._job.ask is not None:
+                nursery.start_soon(self._job.ask, tree)
             async with tree.events(math.inf) as events:
                 root = await tree.spawn(
                     AgentSpec(

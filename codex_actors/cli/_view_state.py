@@ -122,7 +122,7 @@ class Looked:
 @final
 @attrs.frozen
 class Note:
-    kind: Literal["warning", "error", "interrupted"]
+    kind: Literal["warning", "error", "interrupted", "yes", "no", "gone"]
     text: str
 
 

@@ -1,0 +1,195 @@
+"""Asks the person at the terminal what agents may do: questions in, answers out."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import AsyncIterable, Callable
+from functools import partial
+from typing import Final, Protocol, final
+
+import attrs
+import trio
+
+from ..actors import Watch
+from ..approvals import NotAsked
+from ..protocol import (
+    Aborted,
+    ApprovalDecision,
+    ApprovalRequest,
+    Approved,
+    ApprovedForSession,
+    ApprovedWithRule,
+    Denied,
+    GrantedPermissions,
+    TimedOut,
+)
+from ._ask_frame import Frame, Sheet, lay_out
+from ._ask_stage import Stage, Verdict
+from ._ask_state import Asking, press
+from ._ask_words import headline
+from ._keyboard import Keyboard, TerminalGone, open_keyboard
+
+_NOBODY: Final = Denied("rejected: nobody can be asked any more")
+
+
+class Inquiries(Protocol):
+    """Where questions are, and answers go; a tree of agents, for one."""
+
+    @property
+    def questions(self) -> Watch[tuple[ApprovalRequest, ...]]:
+        """Those that wait for an answer."""
+        ...
+
+    def answer(self, request_id: str, decision: ApprovalDecision) -> None:
+        """Answer one.
+
+        Raises:
+            NotAsked: if nobody waits for it any more.
+        """
+        ...
+
+
+@final
+class Asker:
+    """Asks one question after the other.
+
+    Args:
+        inquiries: Where the questions are.
+        stage: Shows them.
+        stdin: File descriptor of the terminal whose keys answer.
+        clock: Tells the time, in Unix seconds.
+    """
+
+    def __init__(
+        self,
+        inquiries: Inquiries,
+        stage: Stage,
+        *,
+        stdin: int = 0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._inquiries = inquiries
+        self._stage = stage
+        self._stdin = stdin
+        self._clock = clock
+        self._asking: Asking | None = None
+
+    async def run(self) -> None:
+        """Ask until cancelled.
+
+        If the terminal goes away, everything is denied that is asked.
+
+        Cancellation: the terminal is as it was before; questions stay open.
+        """
+        try:
+            while True:
+                await self._inquiries.questions.wait_value(bool)
+                try:
+                    with open_keyboard(self._stdin) as keyboard:
+                        await self._ask_all(keyboard)
+                except TerminalGone:
+                    self._deny_all()
+        finally:
+            self._stage.drop()
+
+    def _deny_all(self) -> None:
+        for request in self._inquiries.questions.get():
+            self._answer(request, _NOBODY)
+
+    async def _ask_all(self, keyboard: Keyboard) -> None:
+        """Ask until nothing is asked."""
+        with trio.open_signal_receiver(signal.SIGCONT) as continued:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_take_again, keyboard, continued)
+                done = 0
+                while waiting := self._inquiries.questions.get():
+                    await self._ask(waiting[0], done, keyboard)
+                    done += 1
+                nursery.cancel_scope.cancel(reason="nothing is asked any more")
+
+    async def _ask(self, request: ApprovalRequest, done: int, keyboard: Keyboard) -> None:
+        self._asking = Asking(request=request, number=done + 1)
+        decision = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._follow, request.id, done, nursery.cancel_scope)
+            decision = await self._decide(Sheet(request), keyboard)
+            nursery.cancel_scope.cancel(reason="there is an answer")
+        if decision is None or not self._answer(request, decision):
+            await self._stage.hide(taken_back(request, self._clock()))
+        else:
+            await self._stage.hide(verdict_of(request, decision))
+
+    async def _follow(self, request_id: str, done: int, asked: trio.CancelScope) -> None:
+        """Count the questions, and stop asking what is not asked any more."""
+        async with self._inquiries.questions.changes() as changes:
+            async for waiting in changes:
+                if all(request.id != request_id for request in waiting):
+                    asked.cancel(reason="nobody waits for the answer")
+                    return
+                assert self._asking is not None
+                self._asking = attrs.evolve(self._asking, total=done + len(waiting))
+
+    async def _decide(self, sheet: Sheet, keyboard: Keyboard) -> ApprovalDecision:
+        try:
+            await self._stage.show(partial(self._look, sheet))
+            await keyboard.wait_quiet()
+            assert self._asking is not None
+            self._asking = attrs.evolve(self._asking, mode="answer")
+            while True:
+                page = await self._stage.show(partial(self._look, sheet))
+                after = press(self._asking, await keyboard.read(), page)
+                if not isinstance(after, Asking):
+                    return after
+                self._asking = after
+        except TerminalGone:
+            return _NOBODY
+
+    def _look(self, sheet: Sheet, width: int, height: int, now: float) -> Frame:
+        assert self._asking is not None
+        return lay_out(self._asking, sheet, width=width, height=height, now=now)
+
+    def _answer(self, request: ApprovalRequest, decision: ApprovalDecision) -> bool:
+        """Tell whether the answer came in time."""
+        try:
+            self._inquiries.answer(request.id, decision)
+        except NotAsked:
+            return False
+        return True
+
+
+async def _take_again(keyboard: Keyboard, continued: AsyncIterable[int]) -> None:
+    """Have the keys again after the program was stopped: the shell had them in between."""
+    async for _ in continued:
+        try:
+            keyboard.take()
+        except TerminalGone:
+            return
+
+
+def taken_back(request: ApprovalRequest, now: float) -> Verdict:
+    """Return what is said of a question that nobody waits on any more."""
+    if request.seconds is not None and now >= request.asked_at + request.seconds:
+        return Verdict("gone", f"denied, since nobody answered in time: {_about(request)}")
+    return Verdict("gone", f"not asked any more: {_about(request)}")
+
+
+def verdict_of(request: ApprovalRequest, decision: ApprovalDecision) -> Verdict:
+    """Return what is said of an answer."""
+    match decision:
+        case Approved():
+            return Verdict("yes", f"approved once: {_about(request)}")
+        case ApprovedForSession() | GrantedPermissions(scope="session"):
+            return Verdict("yes", f"approved for the session: {_about(request)}")
+        case ApprovedWithRule():
+            return Verdict("yes", f"approved, with a rule: {_about(request)}")
+        case GrantedPermissions():
+            return Verdict("yes", f"approved for the turn: {_about(request)}")
+        case Aborted():
+            return Verdict("no", f"denied, and the turn ends: {_about(request)}")
+        case Denied() | TimedOut():
+            return Verdict("no", f"denied: {_about(request)}")
+
+
+def _about(request: ApprovalRequest) -> str:
+    return f"{headline(request.action)} (for {request.agent})"
