@@ -104,12 +104,14 @@ class Asker:
                 nursery.start_soon(_take_again, keyboard, continued)
                 done = 0
                 while waiting := self._inquiries.questions.get():
+                    self._asking = Asking(
+                        request=waiting[0], number=done + 1, total=done + len(waiting)
+                    )
                     await self._ask(waiting[0], done, keyboard)
                     done += 1
                 nursery.cancel_scope.cancel(reason="nothing is asked any more")
 
     async def _ask(self, request: ApprovalRequest, done: int, keyboard: Keyboard) -> None:
-        self._asking = Asking(request=request, number=done + 1)
         decision = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow, request.id, done, nursery.cancel_scope)

@@ -11,7 +11,7 @@ from ..protocol import ApprovalRequest, Choice, GainPermissions
 from ._ask_state import Asking, Page, offered
 from ._ask_words import LEAST_WIDTH, Row, rows_of
 from ._view_words import elapsed
-from ._visible import fold, visible
+from ._visible import visible, wrap
 
 LEAST_ROWS: Final = 3
 """Rows of the question that there always are; a lower screen shows only a part of the frame."""
@@ -103,9 +103,9 @@ def _foot(asking: Asking, width: int, now: float) -> Iterator[Row]:
         yield from _rows(visible(asking.note), "yellow", width)
     match asking.mode:
         case "wait":
-            yield from _rows(_count(asking, now), "dim", width)
             # The keys will stand there; nothing else is to move then.
-            yield from ((("", ""),) for _ in _keys(asking.request, width))
+            rows = (*_rows(_count(asking, now), "dim", width), *_keys(asking.request, width))
+            yield from ((("", ""),) for _ in rows)
         case "answer":
             yield from _rows(_count(asking, now), "dim", width)
             yield from _keys(asking.request, width)
@@ -156,4 +156,4 @@ def _help(request: ApprovalRequest, width: int) -> Iterator[Row]:
 
 
 def _rows(text: str, style: str, width: int) -> Iterator[Row]:
-    return (((row, style),) for row in fold(text, max(width, LEAST_WIDTH)))
+    return (((row, style),) for row in wrap(text, max(width, LEAST_WIDTH)))

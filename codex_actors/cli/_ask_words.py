@@ -34,7 +34,7 @@ from ..protocol import (
 )
 from ._quote import quote
 from ._thread_events import kind_of
-from ._visible import fold, visible
+from ._visible import fold, visible, wrap
 
 Row: TypeAlias = tuple[tuple[str, str], ...]
 """Pieces of one row of the terminal, each with the name of its style."""
@@ -73,7 +73,7 @@ def headline(action: Action) -> str:
     """Return an action in one short line."""
     match action:
         case RunCommand(command=command):
-            told = " ".join(_script(command) or " ".join(map(quote, command)).split())
+            told = _one_line(_script(command) or " ".join(map(quote, command)))
         case ChangeFiles(changes=changes, cwd=cwd):
             told = f"patch {' '.join(_near(path, cwd) for path, _ in changes)}"
         case GainPermissions(extra=extra):
@@ -82,6 +82,10 @@ def headline(action: Action) -> str:
             assert_never(action)
     told = visible(told)
     return told if len(told) <= LONGEST_HEADLINE else f"{told[: LONGEST_HEADLINE - 1]}…"
+
+
+def _one_line(text: str) -> str:
+    return " ⏎ ".join(line.strip() for line in text.split("\n") if line.strip())
 
 
 def _who(request: ApprovalRequest, nickname: str | None) -> str:
@@ -241,7 +245,7 @@ def _said(label: str, text: str, width: int) -> Iterator[Row]:
 
 def _labelled(label: str, text: str, width: int) -> Iterator[Row]:
     """Yield a text behind its label, and set in below it."""
-    for place, row in enumerate(fold(visible(text), max(width - _LABEL - 2, LEAST_WIDTH))):
+    for place, row in enumerate(wrap(visible(text), max(width - _LABEL - 2, LEAST_WIDTH))):
         yield (f"  {'' if place else label:<{_LABEL}}", "dim"), (row, "")
 
 
@@ -256,4 +260,4 @@ def _bold(text: str, width: int) -> Iterator[Row]:
 
 
 def _colored(text: str, style: str, width: int) -> Iterator[Row]:
-    return (((row, style),) for row in fold(visible(text), max(width, LEAST_WIDTH)))
+    return (((row, style),) for row in wrap(visible(text), max(width, LEAST_WIDTH)))

@@ -20,6 +20,8 @@ _SHAPELESS: Final = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
+_WORD: Final = re.compile(r"\S+ *| +")
+
 
 def visible(line: str) -> str:
     """Return ``line`` with whatever does not show spelled in words: ``<U+202E>``.
@@ -67,10 +69,30 @@ def fold(line: str, width: int) -> list[str]:
         return [line[at : at + width] for at in range(0, len(line), width)] or [""]
     rows, room = [""], width
     for char in line:
-        cells = 2 if unicodedata.east_asian_width(char) in "WFA" else 1
+        cells = _cells(char)
         if cells > room and rows[-1]:
             rows.append("")
             room = width
         rows[-1] += char
         room -= cells
     return rows
+
+
+def wrap(line: str, width: int) -> list[str]:
+    """Do the same as `fold`, but rather between two words."""
+    rows, room = [""], width
+    for word in _WORD.findall(line):
+        for piece in fold(word, width):
+            cells = _cells(piece)
+            if cells > room and rows[-1]:
+                rows.append("")
+                room = width
+            rows[-1] += piece
+            room -= cells
+    return rows
+
+
+def _cells(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(char) in "WFA" else 1 for char in text)
