@@ -8,6 +8,7 @@ import attrs
 import trio
 
 from ..actors import ActorRef
+from ..approvals import ApprovalOffice
 from ..core import ContextTexts, may_collaborate
 from ..protocol import AgentPath, Settings, ThreadId, TokenUsage
 from ..rollout import Recorder
@@ -40,6 +41,7 @@ class Commons:
     slots: Slots
     residency: Residency
     equipper: Equipper
+    office: ApprovalOffice
     exits: trio.MemorySendChannel[ActorRef[Envelope]]
     """Takes the addresses of agents that have ended for good."""
     desks: dict[ThreadId, Desk] = attrs.field(factory=dict)
@@ -66,6 +68,7 @@ def make_commons(
     services: AgentServices,
     recorder: Recorder,
     books: Books,
+    office: ApprovalOffice,
     exits: trio.MemorySendChannel[ActorRef[Envelope]],
 ) -> Commons:
     """Return what the agents of a tree share that begins."""
@@ -81,6 +84,7 @@ def make_commons(
         slots=Slots(settings.capacity.running),
         residency=Residency(settings.capacity.loaded),
         equipper=Equipper(services.toolbox),
+        office=office,
         exits=exits,
     )
 

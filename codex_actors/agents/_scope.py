@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import trio
 
 from ..actors import ActorRef, open_broadcast, open_supervisor
+from ..approvals import Approver
 from ..models import ModelClient, open_client
 from ..protocol import Event, Settings, TaskInterrupted, TaskRecord
 from ..rollout import Clerk, open_clerk, open_recorder
@@ -19,6 +20,7 @@ from ._collab import collab_tools
 from ._commons import Commons, make_commons
 from ._deadlines import settling
 from ._desk import Envelope
+from ._guarding import open_office
 from ._hub import Hub
 from ._registrar import bring_news, bury_agents
 from ._services import AgentServices
@@ -31,6 +33,7 @@ async def open_agents(
     *,
     model: ModelClient | None = None,
     toolbox: Callable[[Settings], Toolbox] = standard_toolbox,
+    approver: Approver | None = None,
     services: AgentServices | None = None,
 ) -> AsyncGenerator[AgentTree, None]:
     """Open a place for a tree of agents, with ``async with``.
@@ -44,11 +47,14 @@ async def open_agents(
         settings: What `codex_actors.config.load_settings` made, or your own.
         model: Who answers; by default whoever ``settings.provider`` names.
         toolbox: Which tools agents have, given their settings.
+        approver: Who answers questions of agents, unless somebody is quicker with
+            `AgentTree.answer`. None: whoever looks at `AgentTree.questions`.
         services: Everything from outside at once; replaces ``model`` and ``toolbox``.
 
     Raises:
         BadProvider: if the provider cannot be reached as it is configured.
         InvalidScript: if the provider is a script that cannot be played.
+        RulesError: if the rules about commands cannot be read; nothing may run then.
 
     Cancellation: ends the tree as described; clean-up is shielded and bounded.
     """
@@ -58,6 +64,8 @@ async def open_agents(
                 model = await stack.enter_async_context(open_client(settings.provider))
             services = AgentServices(model=model, toolbox=toolbox)
         home = None if settings.ephemeral else settings.home
+        office = open_office(settings, services, approver)
+        await office.rules.policy(settings.cwd)
         clerk = await stack.enter_async_context(open_clerk())
         recorder = services.recorder
         if recorder is None:
@@ -68,7 +76,7 @@ async def open_agents(
         exits, to_bury = trio.open_memory_channel[ActorRef[Envelope]](math.inf)
         hub = Hub(broadcast, news)
         books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
-        commons = make_commons(settings, services, recorder, books, exits)
+        commons = make_commons(settings, services, recorder, books, office, exits)
         commons.team_tools = collab_tools(commons)
         office = await stack.enter_async_context(_open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
