@@ -64,8 +64,8 @@ async def open_agents(
                 model = await stack.enter_async_context(open_client(settings.provider))
             services = AgentServices(model=model, toolbox=toolbox)
         home = None if settings.ephemeral else settings.home
-        office = open_office(settings, services, approver)
-        await office.rules.policy(settings.cwd)
+        approvals = open_office(settings, services, approver)
+        await approvals.rules.policy(settings.cwd)
         clerk = await stack.enter_async_context(open_clerk())
         recorder = services.recorder
         if recorder is None:
@@ -76,7 +76,7 @@ async def open_agents(
         exits, to_bury = trio.open_memory_channel[ActorRef[Envelope]](math.inf)
         hub = Hub(broadcast, news)
         books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
-        commons = make_commons(settings, services, recorder, books, office, exits)
+        commons = make_commons(settings, services, recorder, books, approvals, exits)
         commons.team_tools = collab_tools(commons)
         office = await stack.enter_async_context(_open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")

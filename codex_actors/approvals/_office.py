@@ -114,7 +114,7 @@ async def ask_safely(approver: Approver, request: ApprovalRequest) -> ApprovalDe
     Cancellation: cancels the approver.
     """
     try:
-        decision: object = await approver.approve(request)
+        decision = await approver.approve(request)
     except Exception:
         # Whatever a program's own approver raises, nothing may be allowed by that.
         logger.exception("the approver failed; the answer is no")
@@ -122,4 +122,4 @@ async def ask_safely(approver: Approver, request: ApprovalRequest) -> ApprovalDe
     if not isinstance(decision, get_args(ApprovalDecision)):
         logger.error("the approver answered with %r; the answer is no", type(decision).__name__)
         return FAILED
-    return decision  # type: ignore[return-value] # mypy does not know what get_args returns
+    return decision

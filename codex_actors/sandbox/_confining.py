@@ -65,8 +65,9 @@ def _confine(
 ) -> ProcessSpec:
     reach = resolve_reach(policy, workspace, spec.env)
     if extra != NO_EXTRA:
-        network = "enabled" if extra.network else "restricted"
-        more = ManagedProfile(entries=extra.files, network=network)
+        more = ManagedProfile(
+            entries=extra.files, network="enabled" if extra.network else "restricted"
+        )
         reach = widen(reach, resolve_reach(more, workspace, spec.env))
     if reach.is_unconfined:
         return spec

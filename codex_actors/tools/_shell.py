@@ -90,8 +90,9 @@ class _Exec:
 @final
 @attrs.frozen(kw_only=True)
 class _ExecMore(_Exec):
-    sandbox_permissions: Annotated[  # type: ignore[assignment] # one word more than without
-        Literal["use_default", "require_escalated", "with_additional_permissions"] | None,
+    # One word more than without, which for a value that nobody changes does no harm.
+    sandbox_permissions: Annotated[  # type: ignore[assignment]
+        Literal["use_default", "with_additional_permissions", "require_escalated"] | None,
         "`require_escalated` asks to run outside the sandbox; `with_additional_permissions` asks"
         " for what `additional_permissions` says.",
     ] = None

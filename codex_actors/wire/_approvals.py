@@ -77,11 +77,10 @@ def _read_decide(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_decide(fields: dict[str, Any]) -> dict[str, Any]:
-    match fields["decision"]:
-        case {"granted": response}:
-            return {"id": fields["id"], "response": response}
-        case _:
-            return fields
+    decision = fields["decision"]
+    if isinstance(decision, dict) and "granted" in decision:
+        return {"id": fields["id"], "response": decision["granted"]}
+    return fields
 
 
 def _read_decision(value: Any, _: Any) -> ApprovalDecision:
@@ -103,8 +102,9 @@ def _read_decision(value: Any, _: Any) -> ApprovalDecision:
         case {"approved_execpolicy_amendment": {"proposed_execpolicy_amendment": list(words)}}:
             return ApprovedWithRule(tuple(map(_word, words)))
         case {"granted": {"permissions": permissions, **rest}}:
-            scope = "session" if rest.get("scope") == "session" else "turn"
-            return GrantedPermissions(_read_permissions(permissions), scope)
+            extra = _read_permissions(permissions)
+            longer = rest.get("scope") == "session"
+            return GrantedPermissions(extra, "session" if longer else "turn")
     raise Misfit(f"{str(value)[:80]!r} is no decision")
 
 
