@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Mapping
 from functools import partial
 from typing import Final, Protocol, final
 
@@ -51,13 +51,14 @@ class Inquiries(Protocol):
 
 
 @final
-class Asker:
+class Interviewer:
     """Asks one question after the other.
 
     Args:
         inquiries: Where the questions are.
         stage: Shows them.
         stdin: File descriptor of the terminal whose keys answer.
+        nicknames: What agents are called besides, by thread id.
         clock: Tells the time, in Unix seconds.
     """
 
@@ -67,11 +68,13 @@ class Asker:
         stage: Stage,
         *,
         stdin: int = 0,
+        nicknames: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._inquiries = inquiries
         self._stage = stage
         self._stdin = stdin
+        self._nicknames = {} if nicknames is None else nicknames
         self._clock = clock
         self._asking: Asking | None = None
 
@@ -115,7 +118,8 @@ class Asker:
         decision = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow, request.id, done, nursery.cancel_scope)
-            decision = await self._decide(Sheet(request), keyboard)
+            sheet = Sheet(request, self._nicknames.get(request.thread_id))
+            decision = await self._decide(sheet, keyboard)
             nursery.cancel_scope.cancel(reason="there is an answer")
         if decision is None or not self._answer(request, decision):
             await self._stage.hide(taken_back(request, self._clock()))

@@ -15,6 +15,8 @@ from ._visible import visible, wrap
 
 LEAST_ROWS: Final = 3
 """Rows of the question that there always are; a lower screen shows only a part of the frame."""
+FEW_SECONDS: Final = 120.0
+"""If there are fewer left for an answer, they are counted."""
 
 _WORDS: Final[dict[Choice, str]] = {
     "approve": "yes, once",
@@ -124,7 +126,10 @@ def _count(asking: Asking, now: float) -> str:
     if request.seconds is None:
         return several
     spent = max(now - request.asked_at, 0.0) if request.asked_at else 0.0
-    return f"{several}; without an answer it is a no in {elapsed(max(request.seconds - spent, 0))}"
+    left = max(request.seconds - spent, 0.0)
+    # A screen that changes every second is hard to read, and to copy from.
+    told = f"{int(left // 60)} min" if left >= FEW_SECONDS else elapsed(left)
+    return f"{several}; without an answer it is a no in {told}"
 
 
 def _keys(request: ApprovalRequest, width: int) -> Iterator[Row]:

@@ -47,7 +47,6 @@ class Asking:
     """How far one is with a question."""
 
     request: ApprovalRequest
-    nickname: str | None = None
     number: int = 1
     """Which one it is of those that are asked in a row."""
     total: int = 1

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 import attrs
 
 from ..config import Loaded
 from ..protocol import Settings
-from ._ask import Asker, Inquiries
+from ._ask import Inquiries, Interviewer
 from ._ask_stage import Stage
 from ._exec_parser import ExecOptions
 from ._keyboard import can_ask
 
-Ask: TypeAlias = Callable[[Inquiries], Awaitable[None]]
-"""Has questions answered until it is cancelled."""
+Ask: TypeAlias = Callable[[Inquiries, Mapping[str, str]], Awaitable[None]]
+"""Has questions answered until it is cancelled; agents have nicknames, by thread id."""
 
 
 def without_asking(loaded: Loaded, options: ExecOptions) -> Loaded:
@@ -37,7 +37,12 @@ def asker(loaded: Loaded, stage: Stage | None) -> Ask | None:
     """Return what asks on a stage; None if the policy is never to ask, or there is no stage."""
     if stage is None or loaded.settings.approval_policy == "never":
         return None
-    return lambda inquiries: Asker(inquiries, stage, stdin=sys.stdin.fileno()).run()
+
+    async def ask(inquiries: Inquiries, nicknames: Mapping[str, str]) -> None:
+        stdin = sys.stdin.fileno()
+        await Interviewer(inquiries, stage, stdin=stdin, nicknames=nicknames).run()
+
+    return ask
 
 
 def _name(settings: Settings) -> str:

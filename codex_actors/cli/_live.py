@@ -15,7 +15,8 @@ from ..protocol import Event, EventMsg
 from ._ask_stage import Look, Verdict
 from ._ask_state import Page
 from ._live_screen import Screen
-from ._view_state import Block, Note, View, finish, merge, step, step_below
+from ._view_merge import merge
+from ._view_state import Block, Note, View, finish, step, step_below
 
 PERIOD: Final = 0.1
 """Seconds between two frames."""
