@@ -28,7 +28,9 @@ from ._ask_frame import Frame, Sheet, lay_out
 from ._ask_stage import Stage, Verdict
 from ._ask_state import Asking, press
 from ._ask_words import headline
-from ._keyboard import Keyboard, TerminalGone, open_keyboard
+from ._keyboard import Keyboard, open_keyboard
+from ._quote import quote
+from ._visible import visible
 
 _NOBODY: Final = Denied("rejected: nobody can be asked any more")
 
@@ -91,7 +93,7 @@ class Interviewer:
                 try:
                     with open_keyboard(self._stdin) as keyboard:
                         await self._ask_all(keyboard)
-                except TerminalGone:
+                except trio.BrokenResourceError:
                     self._deny_all()
         finally:
             self._stage.drop()
@@ -148,7 +150,7 @@ class Interviewer:
                 if not isinstance(after, Asking):
                     return after
                 self._asking = after
-        except TerminalGone:
+        except trio.BrokenResourceError:
             return _NOBODY
 
     def _look(self, sheet: Sheet, width: int, height: int, now: float) -> Frame:
@@ -169,7 +171,7 @@ async def _take_again(keyboard: Keyboard, continued: AsyncIterable[int]) -> None
     async for _ in continued:
         try:
             keyboard.take()
-        except TerminalGone:
+        except trio.BrokenResourceError:
             return
 
 
@@ -187,8 +189,9 @@ def verdict_of(request: ApprovalRequest, decision: ApprovalDecision) -> Verdict:
             return Verdict("yes", f"approved once: {_about(request)}")
         case ApprovedForSession() | GrantedPermissions(scope="session"):
             return Verdict("yes", f"approved for the session: {_about(request)}")
-        case ApprovedWithRule():
-            return Verdict("yes", f"approved, with a rule: {_about(request)}")
+        case ApprovedWithRule(prefix):
+            rule = visible(" ".join(map(quote, prefix)))
+            return Verdict("yes", f"approved with a rule for {rule}: {_about(request)}")
         case GrantedPermissions():
             return Verdict("yes", f"approved for the turn: {_about(request)}")
         case Aborted():

@@ -48,8 +48,8 @@ class PlainStage:
         """See `Stage.show`."""
         before = self._shown
         self._shown = before or ()
-        size = os.get_terminal_size(self.terminal.fileno())
-        lay_out = partial(look, max(size.columns, 20) - 1, max(size.lines, 8) - 1, self.clock())
+        width, height = self._measure()
+        lay_out = partial(look, width - 1, height - 1, self.clock())
         frame = await trio.to_thread.run_sync(lay_out, abandon_on_cancel=True)
         self._shown = _without_blanks(frame.rows)
         await self._tell(self._news(before, self._shown))
@@ -64,6 +64,13 @@ class PlainStage:
     def drop(self) -> None:
         """See `Stage.drop`."""
         self._print(self._ending())
+
+    def _measure(self) -> tuple[int, int]:
+        try:
+            width, height = os.get_terminal_size(self.terminal.fileno())
+        except OSError:
+            width, height = 0, 0
+        return max(width or 80, 20), max(height or 24, 8)
 
     def _ending(self) -> str:
         begun = "\n" if self._shown else ""

@@ -17,7 +17,6 @@ from typing import Any, Final, final
 import attrs
 import trio
 
-from .._errors import CodexActorsError
 from ._ask_state import Key
 
 QUIET: Final = 0.5
@@ -51,13 +50,6 @@ _NAMES: Final[dict[str, Key]] = {
     "\x1bOF": "end",
     "\x1b[4~": "end",
 }
-
-
-_GONE: Final = "the terminal is gone, so nobody can be asked; start the program on another one"
-
-
-class TerminalGone(CodexActorsError):
-    """Nobody can press a key any more."""
 
 
 def name_keys(text: str) -> tuple[Key, ...]:
@@ -99,7 +91,7 @@ class Keyboard:
         """Throw away what is typed until nothing is for a moment.
 
         Raises:
-            TerminalGone: if there is no terminal any more.
+            trio.BrokenResourceError: if there is no terminal any more.
         """
         quiet = False
         while not quiet:
@@ -118,7 +110,7 @@ class Keyboard:
         """Return keys that came together, one at least.
 
         Raises:
-            TerminalGone: if there is no terminal any more.
+            trio.BrokenResourceError: if there is no terminal any more.
         """
         told = await self._receive()
         together = True
@@ -137,9 +129,9 @@ class Keyboard:
             except BlockingIOError:
                 continue  # somebody else has read it
             except OSError as error:
-                raise TerminalGone(_GONE) from error
+                raise trio.BrokenResourceError from error
             if not piece:
-                raise TerminalGone(_GONE)
+                raise trio.BrokenResourceError
             if text := self._decoder.decode(piece):
                 return text
 
@@ -147,12 +139,12 @@ class Keyboard:
         """Have keys one by one, and unseen. Returns the modes that were set before.
 
         Raises:
-            TerminalGone: if there is no terminal any more.
+            trio.BrokenResourceError: if there is no terminal any more.
         """
         try:
             return self._set_modes()
         except termios.error as error:
-            raise TerminalGone(_GONE) from error
+            raise trio.BrokenResourceError from error
 
     def _set_modes(self) -> list[Any]:
         before: list[Any] = termios.tcgetattr(self._descriptor)
@@ -169,12 +161,12 @@ def open_keyboard(stdin: int) -> Iterator[Keyboard]:
     """Take the keys of the terminal of a file descriptor; what it was like before comes back.
 
     Raises:
-        TerminalGone: if there is no terminal any more.
+        trio.BrokenResourceError: if there is no terminal any more.
     """
     try:
         descriptor = _open(stdin)
     except OSError as error:
-        raise TerminalGone(_GONE) from error
+        raise trio.BrokenResourceError from error
     keyboard = Keyboard(descriptor)
     try:
         before = keyboard.take()

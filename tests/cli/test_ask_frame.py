@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import attrs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,12 +92,13 @@ def test_a_note_is_above_the_keys() -> None:
     assert "'<U+202E>' is no answer here" == rows[-4]
 
 
-MODES = st.sampled_from(["wait", "answer", "help", "reason"])
+Mode: TypeAlias = Literal["wait", "answer", "help", "reason"]
+MODES: st.SearchStrategy[Mode] = st.sampled_from(["wait", "answer", "help", "reason"])
 
 
 @given(questions(), MODES, st.text(max_size=30), st.integers(20, 100), st.integers(8, 60))
 def test_frames_fit_and_show_the_end_when_they_say_so(
-    request: ApprovalRequest, mode: str, typed: str, width: int, height: int
+    request: ApprovalRequest, mode: Mode, typed: str, width: int, height: int
 ) -> None:
     asking = Asking(request=request, mode="answer", note=typed, reason=typed, top=10**6)
     asking = attrs.evolve(asking, mode=mode)

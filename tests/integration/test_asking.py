@@ -169,6 +169,7 @@ async def test_a_rule_is_written_down(tmp_path: Path) -> None:
         assert 0 == await seat.wait_end()
         rules = (seat.place.home / "rules" / "default.rules").read_text("utf-8")
         assert 'prefix_rule(pattern=["touch", "made"], decision="allow")\n' == rules
+        assert "approved with a rule for touch made: touch made (for /root)" in seat.told
 
 
 async def test_an_abort_ends_the_turn(tmp_path: Path) -> None:
