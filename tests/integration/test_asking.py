@@ -17,9 +17,10 @@ from typing import Any
 import attrs
 import pytest
 import trio
+import trio.testing
 
+from tests.agents.team import DONE, script, spawn, wait
 from tests.integration.support import FULL, INTERRUPT, TERMINATE, Place, open_server, poll
-from tests.integration.terminals import Reader
 
 ASKS = ("-c", "approval_policy=untrusted")
 TOUCH = [[{"call": "exec_command", "args": {"cmd": "touch made"}}], [{"say": "The end."}]]
@@ -37,16 +38,25 @@ class Seat:
 
     place: Place
     process: subprocess.Popen[bytes]
-    reader: Reader
+    master: int
     slave: int
+    written: bytes = b""
+    hearing: trio.CancelScope = attrs.field(factory=trio.CancelScope)
 
     def press(self, keys: str) -> None:
-        os.write(self.reader.master, keys.encode())
+        os.write(self.master, keys.encode())
 
     @property
     def told(self) -> str:
         """All that was written, without colours and cursor movements."""
-        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.reader.told)
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.written.decode("utf-8", "replace"))
+
+    async def hear(self) -> None:
+        """Read what is written, until somebody stops it."""
+        with self.hearing, suppress(OSError):
+            while True:
+                await trio.lowlevel.wait_readable(self.master)
+                self.written += os.read(self.master, 1 << 16)
 
     async def wait_for(self, words: str, times: int = 1) -> None:
         with trio.move_on_after(30):
@@ -57,6 +67,14 @@ class Seat:
     async def wait_end(self) -> int:
         await poll(lambda: self.process.poll() is not None)
         return self.process.returncode
+
+    def leave(self) -> None:
+        """Take the terminal away."""
+        self.hearing.cancel()
+        for descriptor in (self.master, self.slave):
+            with suppress(OSError):
+                os.close(descriptor)
+        self.master = self.slave = -1
 
     def modes(self) -> list[Any]:
         return termios.tcgetattr(self.slave)
@@ -81,21 +99,19 @@ async def sit_down(
         process = place.start(
             "exec", *FULL, *asks, *arguments, prompt, stdin=slave, stderr=slave, env=given
         )
-        seat = Seat(place=place, process=process, reader=Reader(master), slave=slave)
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(seat.reader.read)
-                try:
-                    yield seat
-                finally:
-                    process.kill()
-                    process.wait()
-                    os.close(slave)
-                    assert process.stdout is not None
-                    process.stdout.close()
-        finally:
-            with suppress(OSError):
-                os.close(master)
+        seat = Seat(place=place, process=process, master=master, slave=slave)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(seat.hear)
+            try:
+                yield seat
+            finally:
+                process.kill()
+                process.wait()
+                assert process.stdout is not None
+                assert process.stderr is None
+                process.stdout.close()
+                seat.hearing.cancel()
+        seat.leave()
 
 
 @pytest.fixture(autouse=True)
@@ -252,6 +268,19 @@ async def test_several_are_asked_one_after_the_other(tmp_path: Path, env: dict[s
         assert (1, 1) == tuple(seat.told.count(f"approved once: touch made{n}") for n in (1, 2))
 
 
+async def test_an_agent_below_asks_the_same_person(tmp_path: Path) -> None:
+    prompt = script([spawn(script(*TOUCH))], [wait("$r0c0.agent_id")], DONE)
+    async with sit_down(tmp_path, [], prompt=prompt) as seat:
+        await seat.wait_for(KEYS)
+        seat.press("y")
+
+        assert 0 == await seat.wait_end()
+        [asked] = set(re.findall(r"(/root/\w+) \((\w+)\) wants to run a command", seat.told))
+        assert f"/root/{asked[1].lower()}" == asked[0]
+        assert f"approved once: touch made (for {asked[0]})" in seat.told
+        assert (seat.place.work / "made").exists()
+
+
 @pytest.mark.parametrize("signals", [[INTERRUPT], [TERMINATE]])
 async def test_a_question_is_taken_back_by_an_interrupt(tmp_path: Path, signals: list[int]) -> None:
     async with sit_down(tmp_path, TOUCH) as seat:
@@ -307,10 +336,10 @@ async def test_keys_come_back_after_the_program_was_stopped(tmp_path: Path) -> N
 async def test_a_terminal_that_goes_away_is_a_no(tmp_path: Path) -> None:
     async with sit_down(tmp_path, TOUCH) as seat:
         await seat.wait_for(KEYS)
-        os.close(seat.slave)
-        os.close(seat.reader.master)
+        seat.hearing.cancel()
+        await trio.testing.wait_all_tasks_blocked()
+        seat.leave()
         status = await seat.wait_end()
-        seat.slave = os.open(os.devnull, os.O_RDONLY)
 
         assert 0 == status
         assert ["nobody can be asked any more" in output for output in outputs(seat.place)] == [
