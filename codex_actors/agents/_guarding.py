@@ -7,9 +7,21 @@ import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..approvals import ApprovalOffice, Approver, Asker, NotAsked, RuleBook, TurnGuard
+import trio
+
+from ..approvals import ApprovalOffice, Approver, Asker, NotAsked, RuleBook, TurnGuard, load_rules
 from ..config import find_rule_directories
-from ..protocol import Accepted, ApprovalRequest, Decide, GuideRules, Refused, Settings, Verdict
+from ..core import Entry, ExecRules, Steered
+from ..protocol import (
+    Accepted,
+    ApprovalRequest,
+    Decide,
+    GuideRules,
+    Refused,
+    Settings,
+    Verdict,
+    developer_message,
+)
 from ._services import AgentServices
 from ._slots import Slot
 
@@ -23,14 +35,12 @@ def open_office(
     settings: Settings, services: AgentServices, approver: Approver | None
 ) -> ApprovalOffice:
     """Return who decides in a tree that begins. Nothing is read yet."""
-    guides = settings.guides or GuideRules()
-    home = settings.home
     return ApprovalOffice(
         rules=RuleBook(
-            find_directories=lambda cwd: find_rule_directories(guides, home=home, cwd=cwd),
+            load=services.load_rules or partial(_load_rules, settings),
             shells=(settings.shell,) if os.path.isabs(settings.shell) else (),
         ),
-        home=None if settings.ephemeral else home,
+        home=None if settings.ephemeral else settings.home,
         approver=approver,
         seconds=settings.deadlines.approval,
         new_id=services.new_id,
@@ -39,8 +49,15 @@ def open_office(
     )
 
 
+async def _load_rules(settings: Settings, cwd: str) -> ExecRules:
+    guides = settings.guides or GuideRules()
+    find = partial(find_rule_directories, guides, home=settings.home, cwd=cwd)
+    return await load_rules(await trio.to_thread.run_sync(find))
+
+
 def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:
     """Return what guards the calls of one turn."""
+    desk = thread.commons.desks[thread.id]
     asker = Asker(
         office=thread.commons.office,
         agent=thread.path,
@@ -48,7 +65,8 @@ def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:
         turn_id=turn_id,
         announce=thread.hear,
         waiting=slot.waiting,
-        abort=partial(_end_turn, thread.commons.desks[thread.id]),
+        abort=partial(_end_turn, desk),
+        tell_model=partial(_tell_model, desk),
     )
     return TurnGuard(settings=thread.settings, asker=asker)
 
@@ -56,6 +74,11 @@ def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:
 def _end_turn(desk: Desk, by: str = "user") -> None:
     desk.fence = by
     desk.interrupt(by)
+
+
+def _tell_model(desk: Desk, text: str) -> None:
+    if desk.run is not None:
+        desk.run.post(Steered((Entry(developer_message(text)),), quiet=True))
 
 
 def answer_question(commons: Commons, desk: Desk, op: Decide) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import cattrs
 
@@ -26,8 +26,6 @@ from ..protocol import (
 )
 from ._shapes import Misfit, reshape, table
 from ._turn_items import read_path, unparsed, write_path
-
-_DENIED: Final = "denied"
 
 
 def register_approvals(converter: cattrs.Converter) -> None:
@@ -96,7 +94,7 @@ def _read_decision(value: Any, _: Any) -> ApprovalDecision:
         case "timed_out":
             return TimedOut(0.0)
         case {"denied": {"rejection": str(reason)}}:
-            return Denied() if reason == _DENIED else Denied(reason)
+            return Denied(reason)
         case {"timed_out": {"seconds": float() | int() as seconds}}:
             return TimedOut(seconds)
         case {"approved_execpolicy_amendment": {"proposed_execpolicy_amendment": list(words)}}:
@@ -105,6 +103,8 @@ def _read_decision(value: Any, _: Any) -> ApprovalDecision:
             extra = _read_permissions(permissions)
             longer = rest.get("scope") == "session"
             return GrantedPermissions(extra, "session" if longer else "turn")
+        case _:
+            pass
     raise Misfit(f"{str(value)[:80]!r} is no decision")
 
 
@@ -117,7 +117,7 @@ def _write_decision(decision: ApprovalDecision) -> Any:
         case Aborted():
             return "abort"
         case Denied(reason):
-            return {"denied": {"rejection": reason}}
+            return "denied" if decision == Denied() else {"denied": {"rejection": reason}}
         case TimedOut(seconds):
             return {"timed_out": {"seconds": seconds}} if seconds else "timed_out"
         case ApprovedWithRule(prefix):
