@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import AsyncIterable, Callable, Mapping
-from functools import partial
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Protocol, final
 
 import attrs
@@ -79,6 +79,7 @@ class Interviewer:
         self._nicknames = {} if nicknames is None else nicknames
         self._clock = clock
         self._asking: Asking | None = None
+        self._sheet: Sheet | None = None
 
     async def run(self) -> None:
         """Ask until cancelled.
@@ -106,22 +107,24 @@ class Interviewer:
         """Ask until nothing is asked."""
         with trio.open_signal_receiver(signal.SIGCONT) as continued:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_take_again, keyboard, continued)
+                nursery.start_soon(self._take_again, keyboard, continued)
                 done = 0
                 while waiting := self._inquiries.questions.get():
-                    self._asking = Asking(
-                        request=waiting[0], number=done + 1, total=done + len(waiting)
-                    )
+                    self._turn_to(waiting, done)
                     await self._ask(waiting[0], done, keyboard)
                     done += 1
                 nursery.cancel_scope.cancel(reason="nothing is asked any more")
+
+    def _turn_to(self, waiting: Sequence[ApprovalRequest], done: int) -> None:
+        request = waiting[0]
+        self._asking = Asking(request=request, number=done + 1, total=done + len(waiting))
+        self._sheet = Sheet(request, self._nicknames.get(request.thread_id))
 
     async def _ask(self, request: ApprovalRequest, done: int, keyboard: Keyboard) -> None:
         decision = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow, request.id, done, nursery.cancel_scope)
-            sheet = Sheet(request, self._nicknames.get(request.thread_id))
-            decision = await self._decide(sheet, keyboard)
+            decision = await self._decide(keyboard)
             nursery.cancel_scope.cancel(reason="there is an answer")
         if decision is None or not self._answer(request, decision):
             await self._stage.hide(taken_back(request, self._clock()))
@@ -138,14 +141,14 @@ class Interviewer:
                 assert self._asking is not None
                 self._asking = attrs.evolve(self._asking, total=done + len(waiting))
 
-    async def _decide(self, sheet: Sheet, keyboard: Keyboard) -> ApprovalDecision:
+    async def _decide(self, keyboard: Keyboard) -> ApprovalDecision:
         try:
-            await self._stage.show(partial(self._look, sheet))
+            await self._stage.show(self._look)
             await keyboard.wait_quiet()
             assert self._asking is not None
             self._asking = attrs.evolve(self._asking, mode="answer")
             while True:
-                page = await self._stage.show(partial(self._look, sheet))
+                page = await self._stage.show(self._look)
                 after = press(self._asking, await keyboard.read(), page)
                 if not isinstance(after, Asking):
                     return after
@@ -153,9 +156,19 @@ class Interviewer:
         except trio.BrokenResourceError:
             return _NOBODY
 
-    def _look(self, sheet: Sheet, width: int, height: int, now: float) -> Frame:
+    def _look(self, width: int, height: int, now: float) -> Frame:
         assert self._asking is not None
-        return lay_out(self._asking, sheet, width=width, height=height, now=now)
+        assert self._sheet is not None
+        return lay_out(self._asking, self._sheet, width=width, height=height, now=now)
+
+    async def _take_again(self, keyboard: Keyboard, continued: AsyncIterable[int]) -> None:
+        """Go on after the program was stopped: the shell had the terminal in between."""
+        async for _ in continued:
+            with suppress(trio.BrokenResourceError):  # who reads keys finds that out, too
+                keyboard.take()
+                keyboard.forget()
+                await self._stage.renew()
+                await self._stage.show(self._look)
 
     def _answer(self, request: ApprovalRequest, decision: ApprovalDecision) -> bool:
         """Tell whether the answer came in time."""
@@ -164,15 +177,6 @@ class Interviewer:
         except NotAsked:
             return False
         return True
-
-
-async def _take_again(keyboard: Keyboard, continued: AsyncIterable[int]) -> None:
-    """Have the keys again after the program was stopped: the shell had them in between."""
-    async for _ in continued:
-        try:
-            keyboard.take()
-        except trio.BrokenResourceError:
-            return
 
 
 def taken_back(request: ApprovalRequest, now: float) -> Verdict:

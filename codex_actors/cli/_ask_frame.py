@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, assert_never, final
 
 import attrs
 
-from ..protocol import ApprovalRequest, Choice, GainPermissions
+from ..protocol import ApprovalRequest, ChangeFiles, Choice, GainPermissions, RunCommand
 from ._ask_state import Asking, Page, offered
 from ._ask_words import LEAST_WIDTH, Row, rows_of
 from ._view_words import elapsed
@@ -18,30 +18,31 @@ LEAST_ROWS: Final = 3
 FEW_SECONDS: Final = 120.0
 """If there are fewer left for an answer, they are counted."""
 
-_WORDS: Final[dict[Choice, str]] = {
-    "approve": "yes, once",
-    "approve_for_session": "yes, and to the same again",
-    "approve_with_rule": "yes, and add the rule",
-    "deny": "no",
-    "abort": "no, and end the turn",
+_WORDS: Final[dict[Choice, tuple[str, str]]] = {
+    "approve": ("yes, once", "Yes to this action; the next one is asked about again."),
+    "approve_for_session": (
+        "yes, and to the same again",
+        "Yes to this very action whenever this agent wants it again, until the program ends.",
+    ),
+    "approve_with_rule": (
+        "yes, and add the rule",
+        "Yes, and what begins like the rule runs without a question from now on, for good.",
+    ),
+    "deny": ("no", "No. You may say why; the agent is told, and goes on."),
+    "abort": ("no, and end the turn", "No, and the agent's turn ends."),
 }
-_GAIN_WORDS: Final[dict[Choice, str]] = {
+"""What a key means, in short and at length."""
+_PATCH_WORDS: Final = {
     **_WORDS,
-    "approve": "yes, for this turn",
-    "approve_for_session": "yes, for this session",
+    "approve_for_session": (
+        "yes, and whatever it does to these files",
+        "Yes, and to later patches of this agent to these files only, until the program ends.",
+    ),
 }
-_HELP: Final[dict[Choice, str]] = {
-    "approve": "Yes to this action; the next one is asked about again.",
-    "approve_for_session": "Yes to this very action whenever this agent wants it again, until the program ends.",
-    "approve_with_rule": "Yes, and every command that begins like the rule is allowed from now on, in other"
-    " sessions, too. The rule is in rules/default.rules in the home directory.",
-    "deny": "No. You may say why; the agent is told, and goes on.",
-    "abort": "No, and the agent's turn ends.",
-}
-_GAIN_HELP: Final[dict[Choice, str]] = {
-    **_HELP,
-    "approve": "Yes, until the agent's turn ends.",
-    "approve_for_session": "Yes, until the program ends.",
+_GAIN_WORDS: Final = {
+    **_WORDS,
+    "approve": ("yes, for this turn", "Yes, until the agent's turn ends."),
+    "approve_for_session": ("yes, for this session", "Yes, until the program ends."),
 }
 
 
@@ -134,8 +135,8 @@ def _count(asking: Asking, now: float) -> str:
 
 def _keys(request: ApprovalRequest, width: int) -> Iterator[Row]:
     """Yield what each key means, as many in a row as fit."""
-    words = _GAIN_WORDS if isinstance(request.action, GainPermissions) else _WORDS
-    told = [(key, words[choice]) for key, choice in offered(request).items()]
+    words = _words(request)
+    told = [(key, words[choice][0]) for key, choice in offered(request).items()]
     row: Row = ()
     used = 0
     for key, meaning in (*told, ("?", "help")):
@@ -150,10 +151,22 @@ def _keys(request: ApprovalRequest, width: int) -> Iterator[Row]:
     yield row
 
 
+def _words(request: ApprovalRequest) -> Mapping[Choice, tuple[str, str]]:
+    match request.action:
+        case RunCommand():
+            return _WORDS
+        case ChangeFiles():
+            return _PATCH_WORDS
+        case GainPermissions():
+            return _GAIN_WORDS
+        case _:
+            assert_never(request.action)
+
+
 def _help(request: ApprovalRequest, width: int) -> Iterator[Row]:
-    words = _GAIN_HELP if isinstance(request.action, GainPermissions) else _HELP
+    words = _words(request)
     for key, choice in offered(request).items():
-        yield from _rows(f"{key}  {words[choice]}", "", width)
+        yield from _rows(f"{key}  {words[choice][1]}", "", width)
     yield from _rows("Ctrl-C ends the turn of all agents; Ctrl-D is a no.", "", width)
     yield from _rows(
         "space, b, g, G, arrows: look at the rest. Any key: back to the question", "", width

@@ -55,6 +55,11 @@ class PlainStage:
         await self._tell(self._news(before, self._shown))
         return frame.page
 
+    async def renew(self) -> None:
+        """See `Stage.renew`."""
+        self._shown = ()
+        await trio.lowlevel.checkpoint()
+
     async def hide(self, verdict: Verdict) -> None:
         """See `Stage.hide`."""
         told = self._ink(_MARKS[verdict.kind])

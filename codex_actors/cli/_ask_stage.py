@@ -30,6 +30,10 @@ class Stage(Protocol):
         """Show it as it looks now, in place of what it looked like, and say what is seen of it."""
         ...
 
+    async def renew(self) -> None:
+        """Believe no more that what was shown is still there."""
+        ...
+
     async def hide(self, verdict: Verdict) -> None:
         """Take it away, and tell in one line what became of it."""
         ...

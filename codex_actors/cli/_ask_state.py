@@ -23,6 +23,7 @@ from ..protocol import (
     GainPermissions,
     GrantedPermissions,
 )
+from ._ask_words import find_input
 
 Key: TypeAlias = str
 """One printable character, or a name of several letters: ``enter``, ``backspace``, ``down``."""
@@ -88,6 +89,8 @@ def offered(request: ApprovalRequest) -> dict[Key, Choice]:
     choices = {*request.choices, *_NO_TO_BE_SEEN}
     if request.rule is None:
         choices.discard("approve_with_rule")
+    if find_input(request.action):
+        choices.discard("approve_for_session")  # each input is another action
     return {key: choice for key, choice in ANSWERS.items() if choice in choices}
 
 

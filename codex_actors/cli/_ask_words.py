@@ -72,6 +72,8 @@ def rows_of(request: ApprovalRequest, width: int, nickname: str | None = None) -
 def headline(action: Action) -> str:
     """Return an action in one short line."""
     match action:
+        case RunCommand() if typed := find_input(action):
+            told = f"type {_one_line(typed[1]) or 'Enter'}"
         case RunCommand(command=command):
             told = _one_line(_script(command) or " ".join(map(quote, command)))
         case ChangeFiles(changes=changes, cwd=cwd):
@@ -88,6 +90,15 @@ def _one_line(text: str) -> str:
     return " ⏎ ".join(line.strip() for line in text.split("\n") if line.strip())
 
 
+def find_input(action: Action) -> tuple[str, str] | None:
+    """Return the session and the text, if an action is to type into a command that runs."""
+    match action:
+        case RunCommand(command=("write_stdin", "--session-id", session, text), environment=""):
+            return session, text
+        case _:
+            return None
+
+
 def _who(request: ApprovalRequest, nickname: str | None) -> str:
     called = "" if nickname is None else f" ({nickname})"
     return f"{request.agent}{called}"
@@ -95,6 +106,8 @@ def _who(request: ApprovalRequest, nickname: str | None) -> str:
 
 def _wish(action: Action) -> str:
     match action:
+        case RunCommand() if find_input(action):
+            return "wants to type into a command that runs without the sandbox"
         case RunCommand(unconfined=True):
             return "wants to run a command without the sandbox"
         case RunCommand(extra=ExtraPermissions()):
@@ -119,6 +132,8 @@ def _justification(request: ApprovalRequest, width: int) -> Iterator[Row]:
 
 def _grants(action: Action, width: int) -> Iterator[Row]:
     match action:
+        case RunCommand() if find_input(action):
+            granted = ["whatever the command makes of it, without the sandbox"]
         case RunCommand(unconfined=True):
             granted = ["no sandbox: whatever you may do yourself, the network included"]
         case RunCommand(extra=ExtraPermissions() as extra) | GainPermissions(extra=extra):
@@ -192,6 +207,13 @@ def _what(action: Action, width: int) -> Iterator[Row]:
 
 
 def _command(action: RunCommand, width: int) -> Iterator[Row]:
+    typed = find_input(action)
+    if typed is not None:
+        session, text = typed
+        yield from _labelled("into", f"session {session}", width)
+        for line in text.split("\n"):
+            yield from _barred(line, "bold", width)
+        return
     script = _script(action.command)
     shell = [] if script is None else [" ".join(map(quote, action.command[:2]))]
     if facts := [*shell, *(["a terminal of its own"] if action.tty else [])]:

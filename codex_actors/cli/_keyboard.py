@@ -7,6 +7,7 @@ before anybody could read the question is thrown away, not taken for an answer.
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
 import termios
@@ -141,10 +142,13 @@ class Keyboard:
         Raises:
             trio.BrokenResourceError: if there is no terminal any more.
         """
-        try:
-            return self._set_modes()
-        except termios.error as error:
-            raise trio.BrokenResourceError from error
+        while True:
+            try:
+                return self._set_modes()
+            except termios.error as error:
+                # A shell stops who does so in the background, and continues it later.
+                if error.args[0] != errno.EINTR:
+                    raise trio.BrokenResourceError from error
 
     def _set_modes(self) -> list[Any]:
         before: list[Any] = termios.tcgetattr(self._descriptor)

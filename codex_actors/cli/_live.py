@@ -60,6 +60,10 @@ class LiveView:
         assert page is not None
         return page
 
+    async def renew(self) -> None:
+        """See `Stage.renew`."""
+        await trio.to_thread.run_sync(self._screen.renew, abandon_on_cancel=True)
+
     async def hide(self, verdict: Verdict) -> None:
         """See `Stage.hide`."""
         self._look = None

@@ -78,6 +78,12 @@ class Screen:
             self._widths = [Segment.get_line_length(line) for line in lines]
         return page
 
+    def renew(self) -> None:
+        """Draw below the cursor next time: others have written, too. May block for a frame."""
+        with self._turn:
+            self._widths = []
+            self._shown = ""
+
     def leave(self, blocks: Sequence[Block]) -> None:
         """Add the last blocks, and leave nothing else. Blocks on the terminal."""
         with self._turn:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_actors.cli._ask_state import offered
 from codex_actors.cli._ask_words import LONGEST_HEADLINE, LONGEST_WORDS, Row, headline, rows_of
 from codex_actors.cli._visible import visible
 from codex_actors.protocol import (
@@ -113,6 +114,28 @@ def test_a_patch_with_its_diff() -> None:
     ] == asked(action)
     assert ("  │ ", "dim") == rows_of(question(action), 70)[6][0]
     assert ("-a", "red") == rows_of(question(action), 70)[6][1]
+
+
+def test_what_is_typed_into_a_command_that_runs() -> None:
+    action = RunCommand(
+        command=("write_stdin", "--session-id", "7", "\x03rm x\n"),
+        cwd="/w",
+        environment="",
+        tty=True,
+        unconfined=True,
+    )
+
+    assert [
+        "/root/worker wants to type into a command that runs without the sandbox",
+        "  why      the agent asks for it",
+        "  in       /w",
+        "  grants   whatever the command makes of it, without the sandbox",
+        "  into     session 7",
+        "  │ <U+0003>rm x",
+        "  │",
+    ] == asked(action, width=72)
+    assert "type <U+0003>rm x" == headline(action)
+    assert "s" not in offered(question(action))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,10 @@ from tests.agents.team import DONE, script, spawn, wait
 from tests.integration.support import FULL, INTERRUPT, TERMINATE, Place, open_server, poll
 
 ASKS = ("-c", "approval_policy=untrusted")
-TOUCH = [[{"call": "exec_command", "args": {"cmd": "touch made"}}], [{"say": "The end."}]]
+TOUCH: list[Sequence[Any]] = [
+    [{"call": "exec_command", "args": {"cmd": "touch made"}}],
+    [{"say": "The end."}],
+]
 TWO = [
     [{"call": "exec_command", "args": {"cmd": f"touch made{n}", "workdir": "."}} for n in (1, 2)],
     [{"say": "The end."}],
@@ -269,7 +272,8 @@ async def test_several_are_asked_one_after_the_other(tmp_path: Path, env: dict[s
 
 
 async def test_an_agent_below_asks_the_same_person(tmp_path: Path) -> None:
-    prompt = script([spawn(script(*TOUCH))], [wait("$r0c0.agent_id")], DONE)
+    child = script(TOUCH[0], TOUCH[1])
+    prompt = script([spawn(child)], [wait("$r0c0.agent_id")], DONE)
     async with sit_down(tmp_path, [], prompt=prompt) as seat:
         await seat.wait_for(KEYS)
         seat.press("y")
@@ -318,8 +322,11 @@ async def test_when_time_is_up_it_is_a_no(tmp_path: Path) -> None:
         assert ["nobody has answered" in output for output in outputs(seat.place)] == [True]
 
 
-async def test_keys_come_back_after_the_program_was_stopped(tmp_path: Path) -> None:
-    async with sit_down(tmp_path, TOUCH) as seat:
+@LOOKS
+async def test_it_is_asked_again_after_the_program_was_stopped(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    async with sit_down(tmp_path, TOUCH, env=env) as seat:
         before = seat.modes()
         await seat.wait_for(KEYS)
         during = seat.modes()
@@ -327,6 +334,7 @@ async def test_keys_come_back_after_the_program_was_stopped(tmp_path: Path) -> N
         termios.tcsetattr(seat.slave, termios.TCSANOW, before)
         seat.process.send_signal(signal.SIGCONT)
         await poll(lambda: seat.modes() == during)
+        await seat.wait_for(KEYS, times=2)
         seat.press("y")
 
         assert 0 == await seat.wait_end()

@@ -52,7 +52,7 @@ add notes.txt
   │ +one
   │ +two
 a question; without an answer it is a no in 59 min
-y yes, once   s yes, and to the same again   n no   a no, and end the turn   ? help"""
+y yes, once   s yes, and whatever it does to these files   n no   a no, and end the turn   ? help"""
 
 LOG = """\
 › go
