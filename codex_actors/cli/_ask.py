@@ -27,11 +27,13 @@ from ..protocol import (
 from ._ask_frame import Frame, Sheet, lay_out
 from ._ask_stage import Stage, Verdict
 from ._ask_state import Asking, press
-from ._ask_words import headline
+from ._ask_words import brief, headline
 from ._keyboard import Keyboard, open_keyboard
 from ._quote import quote
-from ._visible import visible
 
+CLOSE: Final = 1.0
+"""Seconds before its end in which a question that nobody waits on any more is out of time: it
+is waited on by another clock."""
 _NOBODY: Final = Denied("rejected: nobody can be asked any more")
 
 
@@ -95,13 +97,15 @@ class Interviewer:
                     with open_keyboard(self._stdin) as keyboard:
                         await self._ask_all(keyboard)
                 except trio.BrokenResourceError:
-                    self._deny_all()
+                    await self._deny_all()
         finally:
             self._stage.drop()
 
-    def _deny_all(self) -> None:
+    async def _deny_all(self) -> None:
         for request in self._inquiries.questions.get():
-            self._answer(request, _NOBODY)
+            if self._answer(request, _NOBODY):
+                told = f"denied, since nobody can be asked any more: {_about(request)}"
+                await self._stage.hide(Verdict("no", told))
 
     async def _ask_all(self, keyboard: Keyboard) -> None:
         """Ask until nothing is asked."""
@@ -181,7 +185,7 @@ class Interviewer:
 
 def taken_back(request: ApprovalRequest, now: float) -> Verdict:
     """Return what is said of a question that nobody waits on any more."""
-    if request.seconds is not None and now >= request.asked_at + request.seconds:
+    if request.seconds is not None and now > request.asked_at + request.seconds - CLOSE:
         return Verdict("gone", f"denied, since nobody answered in time: {_about(request)}")
     return Verdict("gone", f"not asked any more: {_about(request)}")
 
@@ -194,7 +198,7 @@ def verdict_of(request: ApprovalRequest, decision: ApprovalDecision) -> Verdict:
         case ApprovedForSession() | GrantedPermissions(scope="session"):
             return Verdict("yes", f"approved for the session: {_about(request)}")
         case ApprovedWithRule(prefix):
-            rule = visible(" ".join(map(quote, prefix)))
+            rule = brief(" ".join(map(quote, prefix)))
             return Verdict("yes", f"approved with a rule for {rule}: {_about(request)}")
         case GrantedPermissions():
             return Verdict("yes", f"approved for the turn: {_about(request)}")

@@ -82,8 +82,13 @@ def headline(action: Action) -> str:
             told = "; ".join(_permissions(extra))
         case _:
             assert_never(action)
-    told = visible(told)
-    return told if len(told) <= LONGEST_HEADLINE else f"{told[: LONGEST_HEADLINE - 1]}…"
+    return brief(told)
+
+
+def brief(text: str) -> str:
+    """Return a text as a short line: it is told of, not asked about."""
+    shown = visible(text)
+    return shown if len(shown) <= LONGEST_HEADLINE else f"{shown[: LONGEST_HEADLINE - 1]}…"
 
 
 def _one_line(text: str) -> str:

@@ -10,6 +10,7 @@ import codecs
 import errno
 import os
 import re
+import signal
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -160,6 +161,13 @@ class Keyboard:
         return before
 
 
+def _wait_foreground(descriptor: int) -> None:
+    """Be stopped until a shell lets us have the terminal: until then, its modes are the shell's."""
+    with suppress(OSError):
+        if os.tcgetpgrp(descriptor) != os.getpgrp():
+            os.killpg(os.getpgrp(), signal.SIGTTOU)
+
+
 @contextmanager
 def open_keyboard(stdin: int) -> Iterator[Keyboard]:
     """Take the keys of the terminal of a file descriptor; what it was like before comes back.
@@ -173,6 +181,7 @@ def open_keyboard(stdin: int) -> Iterator[Keyboard]:
         raise trio.BrokenResourceError from error
     keyboard = Keyboard(descriptor)
     try:
+        _wait_foreground(descriptor)
         before = keyboard.take()
         try:
             yield keyboard
