@@ -63,7 +63,9 @@ def open_shower(options: ExecOptions) -> Shower:
 
 
 def _print_json(line: Mapping[str, Any]) -> None:
-    print(json.dumps(line, ensure_ascii=False, separators=(",", ":")), flush=True)
+    # A terminal would obey some characters beyond ASCII, which mean the same when spelled out.
+    spelled = json.dumps(line, ensure_ascii=sys.stdout.isatty(), separators=(",", ":"))
+    print(spelled, flush=True)
 
 
 def log_line(line: str) -> None:
