@@ -11,6 +11,8 @@ from pathlib import Path
 import attrs
 import trio
 
+TERMINAL = {"TERM": "xterm-256color", "COLORTERM": ""}
+
 
 @attrs.define(eq=False)
 class Reader:

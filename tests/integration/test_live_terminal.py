@@ -16,12 +16,11 @@ import trio
 
 from examples.demo import demo
 from tests.integration.support import FULL, INTERRUPT, ROOT, TERMINATE, Place, open_server, poll
-from tests.integration.terminals import Reader, Tmux
+from tests.integration.terminals import TERMINAL, Reader, Tmux
 
 SLOW = [
     [{"call": "exec_command", "args": {"cmd": "echo began; exec sleep 1000", "yield_time_ms": 30000}}],
 ]  # fmt: skip
-TERMINAL = {"TERM": "xterm-256color", "COLORTERM": ""}
 
 
 def test_programs_without_a_terminal_do_not_load_the_view() -> None:
