@@ -22,6 +22,7 @@ from ._doctor_home import (
     check_home,
     check_leftovers,
     check_rollouts,
+    check_variables,
 )
 from ._doctor_machine import (
     check_bubblewrap,
@@ -35,6 +36,7 @@ from ._doctor_machine import (
     check_trio,
 )
 from ._doctor_network import check_endpoint, check_proxies
+from ._doctor_rules import check_rules
 from ._human import clean
 
 CHECK_SECONDS: Final = 10.0
@@ -53,6 +55,8 @@ CHECKS: Final[Mapping[str, Check]] = {
     "home": check_home,
     "config": check_config,
     "auth": check_auth,
+    "variables": check_variables,
+    "rules": check_rules,
     "endpoint": check_endpoint,
     "proxies": check_proxies,
     "leftovers": check_leftovers,

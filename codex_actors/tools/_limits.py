@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Iterable
 from typing import Final
 
-from ..core import Reach, tokens_of_bytes
-from ..protocol import ReadOnly, Settings, TruncationPolicy
+from ..core import NO_EXTRA, Reach, ReachRule, tokens_of_bytes, widen
+from ..protocol import ExtraPermissions, ManagedProfile, ReadOnly, Settings, TruncationPolicy
 from ..sandbox import resolve_reach
 
 DEFAULT_OUTPUT_TOKENS: Final = 10_000
@@ -18,13 +19,39 @@ def absolute(path: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, path))
 
 
-def reach_of(settings: Settings) -> Reach:
+def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
     """Return what this program itself may touch on behalf of an agent. Blocks.
 
     Who chose no policy may read only.
+
+    Args:
+        settings: The agent's.
+        extra: What it may touch beyond its policy.
     """
     policy = settings.sandbox_policy or ReadOnly()
-    return resolve_reach(policy, settings.cwd, settings.environment)
+    reach = resolve_reach(policy, settings.cwd, settings.environment)
+    if extra == NO_EXTRA:
+        return reach
+    more = ManagedProfile(entries=extra.files)
+    return widen(reach, resolve_reach(more, settings.cwd, settings.environment))
+
+
+def widen_to(reach: Reach, paths: Iterable[str]) -> Reach:
+    """Return a reach where these files may be written, too, and their folders made. Blocks.
+
+    Args:
+        reach: What it denies by name stays denied.
+        paths: Absolute, normalised, and without links.
+    """
+    rules = [ReachRule(_first_missing(path), "write") for path in paths]
+    return widen(reach, Reach(rules=rules, network=False))
+
+
+def _first_missing(path: str) -> str:
+    """Return the outermost of a path and the folders above it that is not there yet."""
+    while not os.path.lexists(above := os.path.dirname(path)):
+        path = above
+    return path
 
 
 def output_limit(settings: Settings, requested: int | None) -> TruncationPolicy:
