@@ -22,7 +22,6 @@ from ..protocol import (
     Choice,
     Denied,
     EventMsg,
-    GrantedPermissions,
     ItemCompleted,
     ItemStarted,
     TimedOut,
@@ -89,7 +88,7 @@ class Asker:
 
         Cancellation: the question is taken back. An answer that ends the turn waits for that.
         """
-        decision: ApprovalDecision = FAILED
+        decision: ApprovalDecision = Aborted()  # until somebody has decided otherwise
         self.announce(question.event())
         self._begin(question)
         try:
@@ -161,5 +160,7 @@ def why_not(decision: ApprovalDecision) -> str:
             return reason
         case TimedOut(seconds):
             return f"rejected: nobody has answered within {seconds:g} s"
-        case GrantedPermissions() | _:
+        case Aborted():
+            return "aborted by user"
+        case _:
             return FAILED.reason
