@@ -82,7 +82,7 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── CouldNotStart             sandbox._errors
     │   ├── NoSandboxWorks            sandbox._errors
     │   ├── NoTerminal                sandbox._errors
-    │   ├── PatternsUnsupported       sandbox._errors
+    │   ├── PatternAllows             sandbox._errors
     │   ├── ProcessEnded              sandbox._errors
     │   ├── ProcessSurvived           sandbox._errors
     │   ├── ProcessesClosed           sandbox._errors

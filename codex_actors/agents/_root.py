@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import final
 
 import attrs
+import trio
 
 from ..actors import Supervisor
 from ..protocol import ROOT, Overrides, Settings
@@ -42,7 +43,8 @@ async def spawn_root(commons: Commons, supervisor: Supervisor, spec: AgentSpec) 
 
     Cancellation: no agent was started.
     """
-    settings = apply_overrides(_in_role(commons.settings, spec), spec.overrides)
+    settings = await trio.to_thread.run_sync(_in_role, commons.settings, spec)
+    settings = apply_overrides(settings, spec.overrides)
     if spec.role is None and spec.instructions is not None:
         settings = attrs.evolve(settings, developer_instructions=spec.instructions)
     await require_sandbox(settings.sandbox_policy)

@@ -37,7 +37,7 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     Cancellation: there is no such agent.
     """
     await _require_wished(spec)
-    desk = _reserve(commons, owner, spec)
+    desk = _reserve(commons, owner, spec, await _settings(owner, spec))
     try:
         await _inherit(commons, owner, desk)
         await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
@@ -117,7 +117,26 @@ async def _require_wished(spec: AgentSpec) -> None:
         await require_sandbox(wished)
 
 
-def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
+async def _settings(owner: Desk, spec: AgentSpec) -> Settings:
+    """Return what the child of an owner works with, whose settings do not change meanwhile."""
+    while True:
+        basis = owner.settings
+        if basis.output_schema is None and _asks_nothing(spec):
+            await trio.lowlevel.checkpoint()
+            made = basis
+        else:
+            made = await trio.to_thread.run_sync(
+                child_settings, basis, spec.role, spec.overrides, spec.instructions
+            )
+        if owner.settings is basis:
+            return made
+
+
+def _asks_nothing(spec: AgentSpec) -> bool:
+    return spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
+
+
+def _reserve(commons: Commons, owner: Desk, spec: AgentSpec, settings: Settings) -> Desk:
     """Check everything, and take the place, in one step. Not a checkpoint."""
     if commons.closing or owner.closing or owner.thread_id not in commons.desks:
         raise ActorTerminated(owner.path.text)
@@ -132,12 +151,6 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     if path.name in owner.children:
         raise NameInUse(path)
     check_room(owner)
-    plain = spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
-    settings = (
-        owner.settings
-        if plain and owner.settings.output_schema is None
-        else child_settings(owner.settings, spec.role, spec.overrides, spec.instructions)
-    )
     desk = make_desk(commons, owner, path, attrs.evolve(spec, name=path.name), settings)
     desk.made = False
     add_desk(commons, desk)

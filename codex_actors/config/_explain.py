@@ -8,7 +8,7 @@ from typing import Any, Final, final
 
 import attrs
 
-from ..protocol import Settings
+from ..protocol import Profiled, Settings
 from ._auth import find_key
 from ._build import build_settings
 from ._errors import SettingsError
@@ -16,6 +16,7 @@ from ._home import VARIABLES
 from ._host import find_shell, find_timezone
 from ._layers import Path
 from ._load import check_keys
+from ._permission_words import permission_words
 from ._role_files import find_roles
 from ._sources import Sources, read_sources
 from ._table import Table, spell
@@ -69,7 +70,7 @@ def explain_settings(
     given = {key: Entry(key, value, source) for key, value, source in _given(root)}
     entries = {entry.key: entry for entry in _defaults(settings)} | given
     return Explained(
-        tuple(_facts(settings, environ)),
+        tuple(_facts(settings, root, environ)),
         tuple(entries[key] for key in sorted(entries)),
         (*check_keys(root, strict=strict), *find_roles(root, settings).warnings),
     )
@@ -119,6 +120,7 @@ def _plain_defaults(settings: Settings) -> dict[str, Any]:
     assert rules is not None
     return {
         "approval_policy": "never",
+        "default_permissions": None,
         "developer_instructions": None,
         "model": settings.model.slug,
         "model_instructions_file": None,
@@ -145,15 +147,23 @@ def _plain_defaults(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _facts(settings: Settings, environ: Mapping[str, str]) -> Iterator[Entry]:
+def _facts(settings: Settings, root: Table, environ: Mapping[str, str]) -> Iterator[Entry]:
     yield Entry("home directory", settings.home, _variable(environ, *VARIABLES))
     yield Entry("working directory", settings.cwd, "-C, or where the program was started")
+    yield _permissions(settings, root)
     yield Entry("base URL", mask((), settings.provider.base_url), _url_source(settings, environ))
     yield _key(settings, environ)
     shell = find_shell(environ)
     taken = shell == environ.get("SHELL")
     yield Entry("shell", shell, _variable(environ, "SHELL") if taken else DEFAULT)
     yield Entry("time zone", find_timezone(environ), _variable(environ, "TZ"))
+
+
+def _permissions(settings: Settings, root: Table) -> Entry:
+    policy = settings.sandbox_policy
+    chooser = "default_permissions" if isinstance(policy, Profiled) else "sandbox_mode"
+    value = None if policy is None else permission_words(policy)
+    return Entry("permissions", value, root.source(chooser) or DEFAULT)
 
 
 def _url_source(settings: Settings, environ: Mapping[str, str]) -> str:

@@ -22,7 +22,6 @@ from ._context import context_updates as context_updates
 from ._context import find_guides as find_guides
 from ._context import initial_context as initial_context
 from ._context import is_context as is_context
-from ._context import sandbox_mode as sandbox_mode
 from ._dangerous_commands import is_dangerous as is_dangerous
 from ._delivery import decide_mail as decide_mail
 from ._delivery import decide_steer as decide_steer
@@ -55,6 +54,8 @@ from ._exec_policy import RuleMatch as RuleMatch
 from ._exec_policy import match_rules as match_rules
 from ._exec_policy import most_severe as most_severe
 from ._fork import fork_items as fork_items
+from ._globs import PathPattern as PathPattern
+from ._globs import is_pattern as is_pattern
 from ._history import is_contextual as is_contextual
 from ._history import is_unreadable as is_unreadable
 from ._history import is_user_turn as is_user_turn
@@ -83,6 +84,8 @@ from ._letters import notice_item as notice_item
 from ._limits import add_usage as add_usage
 from ._limits import fill_window as fill_window
 from ._limits import merge_limits as merge_limits
+from ._narrowing import Confinement as Confinement
+from ._narrowing import Confiner as Confiner
 from ._narrowing import is_within as is_within
 from ._outputs import HEADROOM as HEADROOM
 from ._outputs import limit_output as limit_output
@@ -109,7 +112,13 @@ from ._patch_reach import refuse_beyond as refuse_beyond
 from ._patch_shell import ShellPatch as ShellPatch
 from ._patch_shell import find_shell_patch as find_shell_patch
 from ._patch_shell import heredoc_body as heredoc_body
+from ._profiles import add_roots as add_roots
+from ._profiles import is_confined as is_confined
+from ._profiles import lets_write as lets_write
+from ._profiles import move_profile as move_profile
+from ._profiles import place_at as place_at
 from ._profiles import profile_of as profile_of
+from ._profiles import sandbox_mode as sandbox_mode
 from ._reach import UNCONFINED as UNCONFINED
 from ._reach import Reach as Reach
 from ._reach import ReachRule as ReachRule

@@ -113,7 +113,7 @@ def _run_under_landlock(job: dict[str, Any]) -> None:
     _give_up_rights()
     _take_terminal(job)
     if job["writable"] is not None:
-        _restrict(job["writable"])
+        _restrict(job["writable"], job["readable"])
     _become(job)
 
 
@@ -148,9 +148,33 @@ def _arrange(job: dict[str, Any]) -> None:
         _set_read_only(_find("/"))
     _make_devices(devices, terminal)
     _make_proc()
+    if job["root"] == "deny":
+        shown = [(path, os.path.isdir(path)) for path, _, tree in trees if tree is not None]
+        _show_only(shown, job["links"])
     for path, _, tree in trees:
         if tree is not None:
             _attach(tree, path)
+
+
+def _show_only(shown: list[tuple[str, bool]], links: list[tuple[str, str]]) -> None:
+    """Put an empty disk in the place of the whole one, with room for what is to be seen."""
+    made = [(path, _clone(_find(path))) for path in ("/dev", "/proc")]
+    _mount("tmpfs", "/dev", b"mode=755,size=4m")
+    os.chdir("/dev")
+    _check(_libc.pivot_root(b".", b"."))
+    _check(_libc.umount2(b".", 2))
+    os.chdir("/")
+    for path, target in links:
+        os.symlink(target, path)
+    for path, is_folder in [("/dev", True), ("/proc", True), *shown]:
+        if is_folder:
+            os.makedirs(path, exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            _touch(path)
+    _set_read_only(_find("/"))
+    for path, tree in made:
+        _attach(tree, path)
 
 
 def _take(path: str, kind: str) -> int | None:
@@ -245,26 +269,33 @@ def _attach(tree: int, path: str) -> None:
     os.close(tree)
 
 
-def _restrict(writable: list[str]) -> None:
-    """Let nothing be written but what is below these, and the harmless devices."""
+def _restrict(writable: list[str], readable: list[str] | None) -> None:
+    """Let nothing be written but what is below these, and the harmless devices; nor be read."""
     abi = _check(_call(_CREATE_RULESET, None, 0, 1))
     written = sum(1 << bit for bit in (1, *range(4, 13)))
     written |= sum(1 << bit for bit, since in ((13, 2), (14, 3), (15, 5)) if abi >= since)
+    read = 0 if readable is None else 1 << 0 | 1 << 2 | 1 << 3
+    handled = written | read
     # Abstract sockets and signals stay below; from version 6 on.
-    ruleset = struct.pack("=QQQ", written, 0, 3) if abi >= 6 else struct.pack("=Q", written)
+    ruleset = struct.pack("=QQQ", handled, 0, 3) if abi >= 6 else struct.pack("=Q", handled)
     rules = _check(_call(_CREATE_RULESET, ruleset, len(ruleset), 0))
+    for path in readable or ():
+        _allow(rules, path, read)
     for path in writable:
-        _allow(rules, path, written)
+        _allow(rules, path, handled)
     for name in _DEVICES:
-        _allow(rules, f"/dev/{name}", written & (1 << 1 | 1 << 14 | 1 << 15))
+        _allow(rules, f"/dev/{name}", handled & ~(1 << 0))
     _check(_call(_RESTRICT_SELF, rules, 0))
     os.close(rules)
 
 
 def _allow(rules: int, path: str, rights: int) -> None:
-    found = _find(path)
+    try:
+        found = _find(path)
+    except FileNotFoundError:
+        return
     if not os.path.isdir(path):
-        rights &= 1 << 1 | 1 << 14 | 1 << 15
+        rights &= 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
     _check(_call(_ADD_RULE, rules, 1, struct.pack("=Qi", rights, found), 0), path)
     os.close(found)
 

@@ -7,11 +7,15 @@ those are. They are looked at when a process is about to start, because all of t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Final, assert_never
 
-from ..core import UNCONFINED, Reach, ReachRule, profile_of
+import attrs
+
+from ..core import UNCONFINED, Confinement, PathPattern, Reach, ReachRule, place_at, profile_of
 from ..protocol import (
+    Bound,
     DisabledProfile,
     ExternalProfile,
     GlobPlace,
@@ -28,7 +32,7 @@ from ..protocol import (
     TmpdirPlace,
     UnknownPlace,
 )
-from ._errors import PatternsUnsupported
+from ._errors import PatternAllows
 
 PROTECTED: Final = (".git", ".agents", ".codex")
 """Below each writable root these stay as they are: whoever writes them controls later runs."""
@@ -41,22 +45,72 @@ def resolve_reach(
 ) -> Reach:
     """Return what a process may touch under a policy. Blocks: call it in a thread.
 
+    Nothing is looked for that patterns match: see `find_denied`.
+
     Args:
         policy: What it is allowed.
         cwd: The root of its workspace.
         env: Where ``TMPDIR`` is looked up.
 
     Raises:
-        PatternsUnsupported: if a profile names places by a pattern.
+        PatternAllows: if a profile allows what a pattern matches: patterns can only deny.
     """
     profile = policy if isinstance(policy, PermissionProfile) else profile_of(policy)
     match profile:
         case DisabledProfile() | ExternalProfile():
             return UNCONFINED
-        case ManagedProfile(entries=entries, network=network):
-            return Reach(rules=_all_rules(entries, cwd, env), network=network == "enabled")
+        case ManagedProfile(network=network):
+            return Reach(
+                rules=_all_rules(profile.entries, cwd, env),
+                network=network == "enabled",
+                patterns=tuple(_patterns(profile, cwd)),
+            )
         case _:
             assert_never(profile)
+
+
+def bounded_reach(bounds: Sequence[Bound], env: Mapping[str, str]) -> Reach:
+    """Return what a process may touch under several policies at once, one at least. Blocks.
+
+    Raises:
+        PatternAllows: as `resolve_reach`.
+    """
+    reaches = (resolve_reach(bound.policy, bound.cwd, env) for bound in bounds)
+    return reduce(Reach.narrowed_by, reaches)
+
+
+def resolve_confinement(policy: SandboxPolicy, cwd: str, env: Mapping[str, str]) -> Confinement:
+    """Return what a process may touch under a policy, and who sees to it. Blocks.
+
+    Raises:
+        PatternAllows: as `resolve_reach`.
+    """
+    match profile_of(policy):
+        case DisabledProfile():
+            return Confinement(by="nobody", reach=UNCONFINED)
+        case ExternalProfile(network=network):
+            open_ = attrs.evolve(UNCONFINED, network=network == "enabled")
+            return Confinement(by="somebody else", reach=open_)
+        case ManagedProfile():
+            return Confinement(by="us", reach=resolve_reach(policy, cwd, env))
+
+
+def _patterns(profile: ManagedProfile, cwd: str) -> Iterator[PathPattern]:
+    root = os.path.realpath(cwd)
+    for entry in profile.entries or ():
+        place = place_at(entry.place, root)
+        if not isinstance(place, GlobPlace):
+            continue
+        if entry.access != "deny":
+            raise PatternAllows(place.pattern, entry.access)
+        yield _pattern(os.path.normpath(place.pattern), profile.glob_scan_max_depth)
+
+
+def _pattern(text: str, max_depth: int | None) -> PathPattern:
+    """The pattern, as it is for paths without links."""
+    base = PathPattern(text).base
+    rest = text.removeprefix(base).lstrip("/")
+    return PathPattern(os.path.join(os.path.realpath(base), rest), max_depth)
 
 
 def _all_rules(
@@ -94,9 +148,7 @@ def _paths(place: Place, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
             return (tmpdir,) if os.path.isabs(tmpdir) else ()
         case SlashTmpPlace():
             return ("/tmp",) if os.path.isdir("/tmp") else ()  # noqa: S108 - it means /tmp
-        case GlobPlace(pattern):
-            raise PatternsUnsupported(pattern)
-        case UnknownPlace():
+        case GlobPlace() | UnknownPlace():
             return ()
         case _:
             assert_never(place)

@@ -6,8 +6,8 @@ import os.path
 from typing import Final
 
 from ..core import Reach, tokens_of_bytes
-from ..protocol import ReadOnly, Settings, TruncationPolicy
-from ..sandbox import resolve_reach
+from ..protocol import Bound, ReadOnly, Settings, TruncationPolicy
+from ..sandbox import bounded_reach
 
 DEFAULT_OUTPUT_TOKENS: Final = 10_000
 """Tokens of output that a command's call gets when the model does not say; as Codex does."""
@@ -23,8 +23,8 @@ def reach_of(settings: Settings) -> Reach:
 
     Who chose no policy may read only.
     """
-    policy = settings.sandbox_policy or ReadOnly()
-    return resolve_reach(policy, settings.cwd, settings.environment)
+    own = Bound(policy=settings.sandbox_policy or ReadOnly(), cwd=settings.cwd)
+    return bounded_reach((own, *settings.bounds), settings.environment)
 
 
 def output_limit(settings: Settings, requested: int | None) -> TruncationPolicy:

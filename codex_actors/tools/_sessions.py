@@ -88,6 +88,7 @@ class ExecSessions:
             spec,
             context.settings.sandbox_policy or ReadOnly(),
             workspace=context.settings.cwd,
+            bounds=context.settings.bounds,
             sandbox=self._sandbox,
         )
         self._make_room(context)
