@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from ..config import SUMMARIES, find_model
-from ..core import is_confined, is_within, move_profile
+from ..core import is_confined, is_within, move_profile, with_denied
 from ..protocol import (
     ApprovalPolicy,
     Bound,
@@ -109,8 +109,9 @@ def _sandbox(parent: Settings, role: Role, overrides: Overrides, cwd: str) -> Sa
     own = policy = bound_of(parent).policy
     if role.sandbox_policy is overrides.sandbox_policy is None and cwd == parent.cwd:
         return own
-    for wished in (role.sandbox_policy, overrides.sandbox_policy):
-        if wished is not None:
+    for said in (role.sandbox_policy, overrides.sandbox_policy):
+        if said is not None:
+            wished = with_denied(said, own, parent.cwd)
             # What a role leaves open is about the child's directory, as the wish is.
             where = parent.cwd if policy is own else cwd
             if not _is_within(

@@ -119,6 +119,7 @@ from ._profiles import move_profile as move_profile
 from ._profiles import place_at as place_at
 from ._profiles import profile_of as profile_of
 from ._profiles import sandbox_mode as sandbox_mode
+from ._profiles import with_denied as with_denied
 from ._reach import UNCONFINED as UNCONFINED
 from ._reach import Reach as Reach
 from ._reach import ReachRule as ReachRule

@@ -95,6 +95,32 @@ def move_profile(profile: ManagedProfile, old: str, new: str) -> ManagedProfile:
     return attrs.evolve(profile, entries=tuple(dict.fromkeys((*entries, *kept))))
 
 
+def with_denied(policy: SandboxPolicy, outer: SandboxPolicy, cwd: str) -> SandboxPolicy:
+    """Return a policy that names no places, with what a profile around it denies.
+
+    Args:
+        policy: Of somebody who works under ``outer``.
+        outer: What it is to be within.
+        cwd: The root of the project that ``outer`` is about.
+    """
+    inside, around = profile_of(policy), profile_of(outer)
+    if isinstance(policy, Profiled) or not isinstance(inside, ManagedProfile):
+        return policy
+    if not isinstance(around, ManagedProfile):
+        return policy
+    denied = tuple(
+        attrs.evolve(entry, place=place_at(entry.place, cwd))
+        for entry in around.entries or ()
+        if entry.access == "deny"
+    )
+    profile = attrs.evolve(
+        inside,
+        entries=(*(inside.entries or ()), *denied),
+        glob_scan_max_depth=around.glob_scan_max_depth,
+    )
+    return Profiled(profile=profile) if denied else policy
+
+
 def add_roots(profile: PermissionProfile, roots: Iterable[str]) -> PermissionProfile:
     """Return the profile of a project that has further roots, which are absolute."""
     if not isinstance(profile, ManagedProfile) or profile.entries is None:

@@ -12,6 +12,7 @@ from ._apply_patch import FREEFORM_PATCH as FREEFORM_PATCH
 from ._apply_patch import FUNCTION_PATCH as FUNCTION_PATCH
 from ._arguments import function_tool as function_tool
 from ._changes import TurnChanges as TurnChanges
+from ._limits import reach_of as reach_of
 from ._patch_files import FileTrouble as FileTrouble
 from ._plan import UPDATE_PLAN as UPDATE_PLAN
 from ._session import RunningProcess as RunningProcess

@@ -71,9 +71,9 @@ def from_directory(profile: Mapping[str, Any], cwd: str) -> dict[str, Any]:
 
 def _with_paths(profile: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
     match profile:
-        case {"file_system": {"entries": list(entries), **more}}:
+        case {"file_system": {"entries": list(entries)} as files}:
             changed = [_moved(entry, change) for entry in entries]
-            return {**profile, "file_system": {"entries": changed, **more}}
+            return {**profile, "file_system": {**files, "entries": changed}}
         case _:
             return dict(profile)
 
