@@ -87,7 +87,8 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── ProcessSurvived           sandbox._errors
     │   ├── ProcessesClosed           sandbox._errors
     │   ├── ProcessesCrashed          sandbox._errors
-    │   └── SandboxRefused            sandbox._errors
+    │   ├── SandboxRefused            sandbox._errors
+    │   └── TooMuchToScan             sandbox._errors
     ├── DuplicateTool                 tools._tool
     ├── FileTrouble                   tools._patch_files
     ├── NotAnOutput                   tools._tool

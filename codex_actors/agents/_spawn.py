@@ -10,7 +10,7 @@ import trio
 
 from .. import core
 from ..actors import ActorTerminated, SupervisorClosing
-from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
+from ..protocol import AgentPath, Item, Limits, SandboxPolicy, Settings, ThreadId
 from ..rollout import RolloutStore, time_stamp
 from ._accounts import Account
 from ._agent import start_actor
@@ -36,7 +36,6 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
 
     Cancellation: there is no such agent.
     """
-    await _require_wished(spec)
     desk = _reserve(commons, owner, spec, await _settings(owner, spec))
     try:
         await _inherit(commons, owner, desk)
@@ -109,31 +108,36 @@ def _limits(spec: AgentSpec) -> Limits:
     return spec.limits if spec.role is None else tighter(spec.limits, spec.role.limits)
 
 
+def _wished(spec: AgentSpec) -> SandboxPolicy | None:
+    role = None if spec.role is None else spec.role.sandbox_policy
+    return spec.overrides.sandbox_policy or role
+
+
 async def _require_wished(spec: AgentSpec) -> None:
     """See that the child's own sandbox policy can be enforced; its parent's can."""
-    role = None if spec.role is None else spec.role.sandbox_policy
-    wished = spec.overrides.sandbox_policy or role
+    wished = _wished(spec)
     if wished is not None:
         await require_sandbox(wished)
 
 
 async def _settings(owner: Desk, spec: AgentSpec) -> Settings:
     """Return what the child of an owner works with, whose settings do not change meanwhile."""
+    await _require_wished(spec)
     while True:
         basis = owner.settings
-        if basis.output_schema is None and _asks_nothing(spec):
-            await trio.lowlevel.checkpoint()
-            made = basis
-        else:
-            made = await trio.to_thread.run_sync(
-                child_settings, basis, spec.role, spec.overrides, spec.instructions
-            )
+        if spec.overrides.cwd is None and _wished(spec) is None:
+            # Nothing is looked up on the disk.
+            return _child_settings(basis, spec)
+        made = await trio.to_thread.run_sync(_child_settings, basis, spec)
         if owner.settings is basis:
             return made
 
 
-def _asks_nothing(spec: AgentSpec) -> bool:
-    return spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
+def _child_settings(owner: Settings, spec: AgentSpec) -> Settings:
+    plain = spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
+    if plain and owner.output_schema is None:
+        return owner
+    return child_settings(owner, spec.role, spec.overrides, spec.instructions)
 
 
 def _reserve(commons: Commons, owner: Desk, spec: AgentSpec, settings: Settings) -> Desk:

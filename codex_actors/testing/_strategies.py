@@ -28,6 +28,7 @@ from ..protocol import (
     ToolKind,
     ToolOutput,
 )
+from ._profile_strategies import profiled_policies
 
 
 def texts(*, min_size: int = 0, max_size: int = 12) -> st.SearchStrategy[str]:
@@ -183,40 +184,8 @@ def approval_policies() -> st.SearchStrategy[p.ApprovalPolicy]:
 
 def sandbox_policies() -> st.SearchStrategy[p.SandboxPolicy]:
     """Every sandbox policy."""
-    return st.one_of(
-        st.just(p.DangerFullAccess()),
-        _built(p.ReadOnly),
-        _built(p.ExternalSandbox),
-        _built(p.WorkspaceWrite),
-        profiled_policies(),
-    )
-
-
-def places() -> st.SearchStrategy[p.Place]:
-    """Places of every kind."""
-    return st.sampled_from(
-        [
-            *(p.RootPlace(), p.MinimalPlace(), p.TmpdirPlace(), p.SlashTmpPlace()),
-            *(p.PathPlace("/"), p.PathPlace("/elsewhere"), p.PathPlace("/elsewhere/.git")),
-            *(p.GlobPlace("**/*.env"), p.GlobPlace("/elsewhere/**")),
-            *(p.ProjectPlace(), p.ProjectPlace("sub"), p.UnknownPlace(path=":new", subpath="a")),
-        ]
-    )
-
-
-def permission_profiles() -> st.SearchStrategy[p.PermissionProfile]:
-    """Every permission profile."""
-    entries = st.lists(_built(p.PermissionEntry, place=places()), max_size=4).map(tuple)
-    depths = optional(st.integers(1, 9))
-    restricted = _built(p.ManagedProfile, entries=entries, glob_scan_max_depth=depths)
-    unrestricted = _built(p.ManagedProfile, entries=st.none(), glob_scan_max_depth=st.none())
-    outside = st.just(p.DisabledProfile()) | _built(p.ExternalProfile)
-    return st.one_of(outside, restricted, unrestricted)
-
-
-def profiled_policies() -> st.SearchStrategy[p.Profiled]:
-    """Every permission profile, with a name."""
-    return st.builds(p.Profiled, profile=permission_profiles(), active=_built(p.ActiveProfile))
+    older = map(_built, (p.ReadOnly, p.ExternalSandbox, p.WorkspaceWrite))
+    return st.one_of(st.just(p.DangerFullAccess()), *older, profiled_policies())
 
 
 def user_inputs() -> st.SearchStrategy[p.UserInput]:
@@ -292,7 +261,7 @@ def _by_type() -> dict[Any, st.SearchStrategy[Any]]:
         p.Item: items(),
         p.TurnItem: turn_items(),
         p.ErrorInfo: error_infos(),
-        p.Profiled: st.deferred(profiled_policies),
+        p.Profiled: profiled_policies(),
         p.AgentPath: agent_paths(),
         tuple[p.UserInput, ...]: _inputs(),
     }
