@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types imports unit soak bench bench-scale bench-children format clean
+.PHONY: demo test lint types imports unit again soak bench bench-scale bench-children format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo/demo.py
@@ -22,6 +22,11 @@ imports: $(VENV)/.tested
 
 unit: $(VENV)/.tested
 	$(BIN)/python -m pytest -q
+
+# Only what failed the last time; names it.
+again: $(VENV)/.tested
+	@echo "these failed, and are run once more:"
+	$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures=none -v
 
 # The long forms of proofs; minutes each.
 soak: $(VENV)/.tested

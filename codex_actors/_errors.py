@@ -42,6 +42,7 @@ what to do about it, is in docs/reference/errors.md.
     │   │   ├── UnknownRole           agents._errors
     │   │   └── UnknownSummary        agents._errors
     │   └── WaitRing                  agents._errors
+    ├── NotAsked                      approvals._errors
     ├── RulesError                    approvals._errors
     ├── UsageError                    cli._errors
     ├── SettingsError                 config._errors

@@ -12,6 +12,11 @@ import attrs
 import pytest
 import trio
 import trio._core._run
+from hypothesis import settings
+
+# How long an example takes says how busy the machine is. No test is about that.
+settings.register_profile("codex_actors", deadline=None)
+settings.load_profile("codex_actors")
 
 LONGEST_STEP: Final = 1.0
 """Seconds of a processor's time for which one task may keep all others from running."""

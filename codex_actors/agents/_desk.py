@@ -150,6 +150,8 @@ class Desk:
     """How many agents there are below."""
     ref: ActorRef[Envelope] | None = None
     """Its actor's address; None until that is started."""
+    kept_by: Supervisor | None = None
+    """Who keeps that; each incarnation of its owner has one of its own."""
     life: Life | None = None
     """Its running incarnation; None while there is none."""
     in_hand: Work | None = None
@@ -202,7 +204,7 @@ class Desk:
     waiting: list[Waiting] = attrs.field(factory=list)
     """What its turn waits for at the moment."""
     tokens: TokenUsageInfo = TokenUsageInfo()
-    """What the thread has used, as of its last response."""
+    """What the thread had used when it was last put away; see `usage`."""
     seconds: float = 0.0
     """How long its turns have run."""
     gone: trio.Event = attrs.field(factory=trio.Event)
@@ -244,11 +246,15 @@ class Desk:
         return False
 
     @property
-    def used(self) -> TokenUsage:
-        """What its own thread has used, as of its last response."""
+    def usage(self) -> TokenUsageInfo:
+        """What its own thread has used, as of its last response, also while a turn runs."""
         thread = None if self.life is None else self.life.thread
-        tokens = self.tokens if thread is None else thread.tokens
-        return tokens.total_token_usage
+        return self.tokens if thread is None else thread.tokens
+
+    @property
+    def used(self) -> TokenUsage:
+        """The same in all."""
+        return self.usage.total_token_usage
 
     def as_giver(self, generation: Generation | None) -> Giver:
         """The agent, as one whose model says something with tools of that generation."""

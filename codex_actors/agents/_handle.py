@@ -96,7 +96,7 @@ class AgentHandle:
     @property
     def usage(self) -> TokenUsageInfo:
         """The tokens that the thread has used. A snapshot."""
-        return self._desk.tokens
+        return self._desk.usage
 
     @property
     def spent(self) -> Spent:

@@ -50,7 +50,7 @@ def _snapshot(commons: Commons, desk: Desk) -> AgentSnapshot:
         status=commons.hub.status(desk.thread_id).get(),
         task=None if task is None else task.text,
         running_tools=() if calls is None else tuple(map(calls.tool, calls.running)),
-        total_tokens=desk.tokens.total_token_usage.total_tokens,
+        total_tokens=desk.used.total_tokens,
         spent=desk.account.spent(trio.current_time()),
         seconds=desk.seconds,
         letters=len(desk.box),

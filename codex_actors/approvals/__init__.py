@@ -2,8 +2,11 @@
 
 from ._amend import add_allow_rule as add_allow_rule
 from ._amend import amended_file as amended_file
+from ._errors import NotAsked as NotAsked
 from ._errors import RulesError as RulesError
 from ._exec_policy import ExecPolicy as ExecPolicy
+from ._inbox import Approver as Approver
+from ._inbox import Inbox as Inbox
 from ._rules import load_rule_files as load_rule_files
 from ._rules import load_rules as load_rules
 from ._shell_grammar import parse_script as parse_script

@@ -19,3 +19,14 @@ class RulesError(CodexActorsError):
         self.path = path
         self.line = line
         super().__init__(f"{path}{'' if line is None else f':{line}'}: {problem}")
+
+
+class NotAsked(CodexActorsError, LookupError):
+    """An answer to a question that nobody asks, or asks no more."""
+
+    def __init__(self, request_id: str) -> None:
+        self.request_id = request_id
+        super().__init__(
+            f"no question {request_id!r} is open: it was answered, or whoever asked waits no"
+            " longer; open ones are in AgentTree.questions"
+        )

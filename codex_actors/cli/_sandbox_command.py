@@ -6,14 +6,25 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import attrs
 import trio
 
-from ..config import load_profile
+from ..config import SettingsError, find_home, load_environment, load_profile
 from ..protocol import DangerFullAccess, ReadOnly, SandboxPolicy, WorkspaceWrite
-from ..sandbox import ProcessSpec, Sandbox, confine, find_sandboxes, run_here, sandbox_faults
+from ..sandbox import (
+    ProcessSpec,
+    Sandbox,
+    confine,
+    find_leftovers,
+    find_sandboxes,
+    holding_signals,
+    run_here,
+    sandbox_faults,
+)
 from ._config_flags import MODES, ConfigFlags, find_directory, sources_of
 from ._errors import UsageError
 
@@ -28,18 +39,37 @@ def sandbox_command(argv: Sequence[str]) -> int:
         SystemExit: if the words are wrong, or ask for help.
     """
     options = sandbox_parser().parse_args(argv)
+    with holding_signals():
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     flags = ConfigFlags(
         directory=options.cd, overrides=tuple(options.config), profile=options.profile
     )
     cwd = find_directory(flags)
     policy = _policy(options) if options.permission_profile is None else _profile(options, flags)
-    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=dict(os.environ), in_session=True)
+    env = load_environment(sources_of(flags, os.environ), os.environ).variables
+    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=env, in_session=True)
     sandbox = None if options.mechanism is None else _find(options.mechanism)
 
+    records = _records()
+
     async def prepare() -> ProcessSpec:
+        if records is not None:
+            with suppress(OSError):
+                await find_leftovers(records)
         return await confine(spec, policy, workspace=cwd, sandbox=sandbox)
 
-    return run_here(trio.run(prepare))
+    return run_here(trio.run(prepare), records=records)
+
+
+def _records() -> Path | None:
+    """Where is noted what a killed program leaves; a person can do without."""
+    try:
+        return Path(find_home(os.environ), "processes")
+    except SettingsError:
+        return None
 
 
 def sandbox_parser() -> argparse.ArgumentParser:

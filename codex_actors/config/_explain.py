@@ -11,6 +11,7 @@ import attrs
 from ..protocol import Profiled, Settings
 from ._auth import find_key
 from ._build import build_settings
+from ._environment import read_environment
 from ._errors import SettingsError
 from ._home import VARIABLES
 from ._host import find_shell, find_timezone
@@ -70,7 +71,7 @@ def explain_settings(
     given = {key: Entry(key, value, source) for key, value, source in _given(root)}
     entries = {entry.key: entry for entry in _defaults(settings)} | given
     return Explained(
-        tuple(_facts(settings, root, environ)),
+        (*_facts(settings, root, environ), _withheld(root, environ)),
         tuple(entries[key] for key in sorted(entries)),
         (*check_keys(root, strict=strict), *find_roles(root, settings).warnings),
     )
@@ -119,6 +120,7 @@ def _plain_defaults(settings: Settings) -> dict[str, Any]:
     rules = settings.guides
     assert rules is not None
     return {
+        "allow_login_shell": True,
         "approval_policy": "never",
         "default_permissions": None,
         "developer_instructions": None,
@@ -139,9 +141,10 @@ def _plain_defaults(settings: Settings) -> dict[str, Any]:
         "sandbox_workspace_write.writable_roots": [],
         "service_tier": None,
         "shell_environment_policy.exclude": [],
-        "shell_environment_policy.ignore_default_excludes": True,
+        "shell_environment_policy.ignore_default_excludes": False,
         "shell_environment_policy.include_only": [],
         "shell_environment_policy.inherit": "all",
+        "shell_environment_policy.keep": [],
         "show_raw_agent_reasoning": False,
         "tool_output_token_limit": None,
     }
@@ -164,6 +167,11 @@ def _permissions(settings: Settings, root: Table) -> Entry:
     chooser = "default_permissions" if isinstance(policy, Profiled) else "sandbox_mode"
     value = None if policy is None else permission_words(policy)
     return Entry("permissions", value, root.source(chooser) or DEFAULT)
+
+
+def _withheld(root: Table, environ: Mapping[str, str]) -> Entry:
+    names = read_environment(root, environ).withheld
+    return Entry("kept from commands", list(names), "shell_environment_policy")
 
 
 def _url_source(settings: Settings, environ: Mapping[str, str]) -> str:

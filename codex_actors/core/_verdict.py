@@ -15,9 +15,10 @@ import attrs
 from ..protocol import ApprovalPolicy, Granular, SandboxPolicy
 from ._command import TakenApart
 from ._dangerous_commands import is_dangerous_command
-from ._exec_policy import SEVERITY, Decision, ExecRules, RuleMatch, match_rules
+from ._exec_policy import SEVERITY, Decision, ExecRules, RuleMatch
 from ._profiles import is_confined
 from ._safe_commands import safe_parts
+from ._script_rules import match_parts
 from ._shell_tree import Words
 
 Asker: TypeAlias = Literal["rules", "sandbox_approval"]
@@ -65,11 +66,13 @@ def judge_command(apart: TakenApart, rules: ExecRules, situation: Situation) -> 
         rules: Those that hold.
         situation: What it is to run under.
     """
-    matches = [match_rules(rules, part, by_name=True) for part in apart.parts]
+    matches = match_parts(rules, apart, by_name=True)
     rulings = [
         _judge_part(part, found, situation, is_safe=is_safe)
         for part, found, is_safe in zip(apart.parts, matches, safe_parts(apart), strict=True)
     ]
+    if apart.is_too_deep:
+        rulings.append(_of_danger(situation))
     strictest = max(rulings, key=lambda ruling: SEVERITY.index(ruling.decision))
     return Verdict(
         decision=strictest.decision,

@@ -1,5 +1,20 @@
 """Frozen values that cross a boundary: no behavior, no I/O, no wire format."""
 
+from ._approvals import Aborted as Aborted
+from ._approvals import Action as Action
+from ._approvals import ApprovalDecision as ApprovalDecision
+from ._approvals import ApprovalRequest as ApprovalRequest
+from ._approvals import Approved as Approved
+from ._approvals import ApprovedForSession as ApprovedForSession
+from ._approvals import ApprovedWithRule as ApprovedWithRule
+from ._approvals import ChangeFiles as ChangeFiles
+from ._approvals import Choice as Choice
+from ._approvals import Denied as Denied
+from ._approvals import ExtraPermissions as ExtraPermissions
+from ._approvals import GainPermissions as GainPermissions
+from ._approvals import GrantedPermissions as GrantedPermissions
+from ._approvals import RunCommand as RunCommand
+from ._approvals import TimedOut as TimedOut
 from ._changes import AddFile as AddFile
 from ._changes import DeleteFile as DeleteFile
 from ._changes import FileChange as FileChange

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Final, Protocol, final
+from typing import Final, Protocol, TypeVarTuple, final
 
 import trio
 
@@ -16,6 +16,8 @@ from ..sandbox import OutputSink, ProcessSpec, Sandbox, confine
 from ._pruning import MANY_SESSIONS, MAX_SESSIONS, choose_victim
 from ._session import RunningProcess, Session
 from ._tool import ToolContext
+
+Args = TypeVarTuple("Args")
 
 
 class ProcessStarter(Protocol):
@@ -27,6 +29,16 @@ class ProcessStarter(Protocol):
         Raises:
             ProcessError: if it cannot be started; nothing is running then.
         """
+        ...
+
+
+class Watchers(Protocol):
+    """Holds tasks that watch commands, as `trio.Nursery` does."""
+
+    def start_soon(
+        self, work: Callable[[*Args], Awaitable[object]], /, *args: *Args, name: str
+    ) -> None:
+        """Start a task; what it raises ends its owner."""
         ...
 
 
@@ -47,7 +59,7 @@ class ExecSessions:
     def __init__(
         self,
         processes: ProcessStarter,
-        nursery: trio.Nursery,
+        nursery: Watchers,
         *,
         sandbox: Sandbox | None,
         new_session_id: Callable[[], int],
@@ -168,7 +180,7 @@ def _random_chunk_id() -> str:
 
 
 def exec_sessions(
-    processes: ProcessStarter, nursery: trio.Nursery, *, sandbox: Sandbox | None = None
+    processes: ProcessStarter, nursery: Watchers, *, sandbox: Sandbox | None = None
 ) -> ExecSessions:
     """Return an agent's commands, for a scope that it has already.
 

@@ -54,7 +54,7 @@ class _Exec:
     cmd: Annotated[str, "The command line, for the shell."]
     workdir: Annotated[str | None, "Directory to run it in, if not the working directory."] = None
     shell: Annotated[str | None, "Another shell, as a path or a name."] = None
-    login: Annotated[bool, "False: do not read the login profile first."] = True
+    login: Annotated[bool | None, "False: do not read the login profile first."] = None
     tty: Annotated[bool, "True: give it a terminal, so that write_stdin can type."] = False
     yield_time_ms: Annotated[
         int | None,
@@ -119,6 +119,11 @@ def _why_not(args: _Exec, context: ToolContext) -> str | None:
             "exec_command failed: this is a patch, not a command; give it to apply_patch, as"
             " in apply_patch <<'EOF'"
         )
+    if args.login and not context.settings.allow_login_shell:
+        return (
+            "exec_command failed: the configuration allows no login shell; leave `login` out,"
+            " or set it to false"
+        )
     if args.sandbox_permissions == "require_escalated":
         policy = context.settings.approval_policy
         return (
@@ -130,9 +135,10 @@ def _why_not(args: _Exec, context: ToolContext) -> str | None:
 
 def _spec(args: _Exec, call: ToolCall, context: ToolContext) -> ProcessSpec:
     settings = context.settings
+    login = settings.allow_login_shell if args.login is None else args.login
     ids = {"CODEX_THREAD_ID": context.thread_id, "CODEX_TOOL_CALL_ID": call.call_id}
     return ProcessSpec(
-        argv=(args.shell or settings.shell, "-lc" if args.login else "-c", args.cmd),
+        argv=(args.shell or settings.shell, "-lc" if login else "-c", args.cmd),
         cwd=absolute(args.workdir or "", settings.cwd),
         env={**settings.environment, **_QUIET, **ids},
         tty=args.tty,
@@ -263,16 +269,23 @@ def _state(session: Session) -> str:
     return f"Process exited with code {session.exit_code}"
 
 
-EXEC_COMMAND: Final[Tool] = function_tool(
-    name="exec_command",
-    description="Runs a shell command, and returns its output, or a session ID if it is still"
-    " running when the time is over.",
-    arguments=_Exec,
-    run=_exec_command,
-    gate="shared",
-    cut_off="timed",
-    changes_files=True,
-)
+def _exec_tool(*hidden: str) -> Tool:
+    return function_tool(
+        name="exec_command",
+        description="Runs a shell command, and returns its output, or a session ID if it is still"
+        " running when the time is over.",
+        arguments=_Exec,
+        run=_exec_command,
+        hidden=hidden,
+        gate="shared",
+        cut_off="timed",
+        changes_files=True,
+    )
+
+
+EXEC_COMMAND: Final[Tool] = _exec_tool()
+PLAIN_EXEC_COMMAND: Final[Tool] = _exec_tool("login")
+"""For settings that allow no login shell: models are not told that there is one."""
 
 WRITE_STDIN: Final[Tool] = function_tool(
     name="write_stdin",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..protocol import Settings
 from ._apply_patch import FREEFORM_PATCH, FUNCTION_PATCH
 from ._plan import UPDATE_PLAN
-from ._shell import EXEC_COMMAND, WRITE_STDIN
+from ._shell import EXEC_COMMAND, PLAIN_EXEC_COMMAND, WRITE_STDIN
 from ._tool import Tool, Toolbox
 from ._view_image import view_image
 
@@ -17,7 +17,7 @@ def standard_tools(settings: Settings) -> tuple[Tool, ...]:
     are silent, the model's metadata decides.
     """
     return (
-        EXEC_COMMAND,
+        EXEC_COMMAND if settings.allow_login_shell else PLAIN_EXEC_COMMAND,
         WRITE_STDIN,
         *_plan(settings),
         *_patch(settings),

@@ -32,6 +32,7 @@ from codex_actors.protocol import (
     TaskCompleted,
     TaskFailed,
     TaskInterrupted,
+    TaskRecord,
     TokensCounted,
     ToolCall,
     ToolOutput,
@@ -78,6 +79,24 @@ async def test_events_of_a_plain_turn_come_in_order(tmp_path: Path) -> None:
         assert (await task.wait()).outcome == TaskCompleted("hello")
         assert root.status.get() == Completed("hello")
         assert root.usage.total_token_usage.total_tokens == 110
+
+
+async def test_tokens_are_counted_by_the_time_that_a_task_has_ended(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    async with open_tree(tmp_path, remember([{"say": "hello"}])) as tree:
+        root = await tree.spawn()
+        task = await root.assign("hi")
+
+        def has_ended(record: TaskRecord) -> bool:
+            if record.outcome is not None:
+                seen.append(root.usage.total_token_usage.total_tokens)
+                seen.append(tree.snapshot()[0].total_tokens)
+            return record.outcome is not None
+
+        await task.record.wait_value(has_ended)
+
+    assert [110, 110] == seen
 
 
 async def test_the_first_request_tells_rules_and_surroundings(tmp_path: Path) -> None:
