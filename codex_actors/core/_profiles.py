@@ -68,6 +68,15 @@ def is_confined(policy: SandboxPolicy) -> bool:
     return isinstance(profile_of(policy), ManagedProfile)
 
 
+def denies_reading(policy: SandboxPolicy) -> bool:
+    """Whether the policy names something that must not even be read."""
+    match profile_of(policy):
+        case ManagedProfile(entries=tuple(entries)):
+            return any(entry.access == "deny" for entry in entries)
+        case _:
+            return False
+
+
 def lets_write(policy: SandboxPolicy) -> bool:
     """Whether any file can be changed under the policy."""
     return sandbox_mode(policy) != "read-only"

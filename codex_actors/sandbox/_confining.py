@@ -9,10 +9,17 @@ from collections.abc import Sequence
 import attrs
 import trio
 
-from ..core import Reach, is_confined
-from ..protocol import Bound, PermissionProfile, Profiled, SandboxPolicy
+from ..core import NO_EXTRA, Reach, is_confined, widen
+from ..protocol import (
+    Bound,
+    ExtraPermissions,
+    ManagedProfile,
+    PermissionProfile,
+    Profiled,
+    SandboxPolicy,
+)
 from ._finding import find_sandbox
-from ._resolve import bounded_reach
+from ._resolve import bounded_reach, resolve_reach
 from ._sandbox import Sandbox
 from ._scan import find_denied
 from ._seatbelt import Seatbelt
@@ -27,6 +34,7 @@ async def confine(
     workspace: str,
     bounds: Sequence[Bound] = (),
     sandbox: Sandbox | None = None,
+    extra: ExtraPermissions = NO_EXTRA,
 ) -> ProcessSpec:
     """Return what to start instead of ``spec``, so that it keeps to a policy.
 
@@ -36,6 +44,7 @@ async def confine(
         workspace: The folder that the policy is about, which may be above the command's.
         bounds: Further policies to be kept to.
         sandbox: What is to enforce it; chosen by `find_sandbox` without.
+        extra: What it may touch besides; what the policy denies by name stays denied.
 
     Raises:
         CouldNotStart: if the command or its folder does not exist.
@@ -51,11 +60,22 @@ async def confine(
     if not bounds and not is_confined(policy):
         return spec
     own = Bound(policy=policy, cwd=workspace)
-    return await trio.to_thread.run_sync(_confine, spec, (own, *bounds), sandbox)
+    return await trio.to_thread.run_sync(_confine, spec, (own, *bounds), sandbox, extra)
 
 
-def _confine(spec: ProcessSpec, bounds: Sequence[Bound], sandbox: Sandbox | None) -> ProcessSpec:
-    reach = find_denied(bounded_reach(bounds, spec.env))
+def _confine(
+    spec: ProcessSpec,
+    bounds: Sequence[Bound],
+    sandbox: Sandbox | None,
+    extra: ExtraPermissions,
+) -> ProcessSpec:
+    reach = bounded_reach(bounds, spec.env)
+    if extra != NO_EXTRA:
+        more = ManagedProfile(
+            entries=extra.files, network="enabled" if extra.network else "restricted"
+        )
+        reach = widen(reach, resolve_reach(more, bounds[0].cwd, spec.env))
+    reach = find_denied(reach)
     if reach.is_unconfined:
         return spec
     chosen = sandbox or choose_sandbox(reach, bounds[0].cwd)

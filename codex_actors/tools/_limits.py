@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Iterable
 from typing import Final
 
-from ..core import Reach, tokens_of_bytes
-from ..protocol import Bound, ReadOnly, Settings, TruncationPolicy
-from ..sandbox import bounded_reach
+from ..core import NO_EXTRA, Reach, ReachRule, tokens_of_bytes, widen
+from ..protocol import (
+    Bound,
+    ExtraPermissions,
+    ManagedProfile,
+    ReadOnly,
+    Settings,
+    TruncationPolicy,
+)
+from ..sandbox import bounded_reach, resolve_reach
 
 DEFAULT_OUTPUT_TOKENS: Final = 10_000
 """Tokens of output that a command's call gets when the model does not say; as Codex does."""
@@ -18,13 +26,39 @@ def absolute(path: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, path))
 
 
-def reach_of(settings: Settings) -> Reach:
+def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
     """Return what this program itself may touch on behalf of an agent. Blocks.
 
     Who chose no policy may read only.
+
+    Args:
+        settings: The agent's.
+        extra: What it may touch beyond its policy.
     """
     own = Bound(policy=settings.sandbox_policy or ReadOnly(), cwd=settings.cwd)
-    return bounded_reach((own, *settings.bounds), settings.environment)
+    reach = bounded_reach((own, *settings.bounds), settings.environment)
+    if extra == NO_EXTRA:
+        return reach
+    more = ManagedProfile(entries=extra.files)
+    return widen(reach, resolve_reach(more, settings.cwd, settings.environment))
+
+
+def widen_to(reach: Reach, paths: Iterable[str]) -> Reach:
+    """Return a reach where these files may be written, too, and their folders made. Blocks.
+
+    Args:
+        reach: What it denies by name stays denied.
+        paths: Absolute, normalised, and without links.
+    """
+    rules = [ReachRule(_first_missing(path), "write") for path in paths]
+    return widen(reach, Reach(rules=rules, network=False))
+
+
+def _first_missing(path: str) -> str:
+    """Return the outermost of a path and the folders above it that is not there yet."""
+    while not os.path.lexists(above := os.path.dirname(path)):
+        path = above
+    return path
 
 
 def output_limit(settings: Settings, requested: int | None) -> TruncationPolicy:

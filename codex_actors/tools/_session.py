@@ -9,7 +9,7 @@ from typing import Final, Protocol, final
 
 import trio
 
-from ..core import Captured
+from ..core import Captured, Permit
 from ..protocol import CommandItem, CommandOutput
 from ..sandbox import ProcessSpec, ProcessSurvived, Survivor
 from ._announce import announce_completed, announce_started
@@ -56,7 +56,12 @@ class Session:
     """A command that was started for a call."""
 
     def __init__(
-        self, session_id: int, call_id: str, spec: ProcessSpec, context: ToolContext
+        self,
+        session_id: int,
+        call_id: str,
+        spec: ProcessSpec,
+        context: ToolContext,
+        permit: Permit = Permit(),
     ) -> None:
         self.id: Final = session_id
         self.call_id: Final = call_id
@@ -64,12 +69,16 @@ class Session:
         self.output: Final = CommandOutputBuffer(self._announce_output)
         self._context = context
         self._process: RunningProcess | None = None
-        self._started_at_ms: int | None = None
+        self.is_escalated: Final = permit.is_escalated
+        """Whether somebody has let it run without the sandbox."""
+        self._started_at_ms = permit.started_at_ms
         self._started_at = trio.current_time()
         self._exit_code: int | None = None
         self._killed = False
         self._ended = trio.Event()
         self._callers = 0
+        self.printed = ""
+        """All that it printed, as far as it was kept; known when it has ended."""
 
     @property
     def process(self) -> RunningProcess:
@@ -153,13 +162,14 @@ class Session:
         if self.ended:
             return
         self._exit_code = exit_code
+        self.printed = self.output.close()
         item = CommandItem(
             id=self.call_id,
             command=self.spec.argv,
             cwd=self.spec.cwd,
             status="completed" if exit_code == 0 else "failed",
             process_id=str(self.id),
-            aggregated_output=self.output.close(),
+            aggregated_output=self.printed,
             exit_code=-1 if self._killed and exit_code is not None else self.exit_code,
             duration=trio.current_time() - self._started_at,
         )

@@ -373,8 +373,9 @@ def test_unknown_features_are_warnings(tmp_path: Path) -> None:
         multi_agent = true
     """
     known = (
-        "unknown feature, expected one of 'apply_patch', 'multi_agent', 'multi_agent_v2', 'undo',"
-        " 'update_plan'"
+        "unknown feature, expected one of 'apply_patch', 'exec_permission_approvals',"
+        " 'multi_agent', 'multi_agent_v2', 'request_permissions_tool', 'undo', 'update_plan',"
+        " 'write_stdin_approval'"
     )
 
     assert (

@@ -197,7 +197,10 @@ class TestExecCommand:
         )
 
         assert not output.ok
-        assert "'never'" in output.text
+        assert (
+            "approval policy is Never; reject command \u2014 you cannot ask for escalated"
+            " permissions if the approval policy is Never" == output.text
+        )
         assert [] == world.events
 
     @pytest.mark.parametrize("policy", [None, ReadOnly()])
@@ -232,7 +235,7 @@ class TestExecCommand:
             ('{"cmd": "true", "yield_time_ms": -5}', "yield_time_ms"),
             ('{"cmd": "true", "max_output_tokens": -5}', "max_output_tokens"),
             ('{"cmd": "true", "tty": "yes"}', "expected true or false"),
-            ('{"cmd": "true", "sandbox_permissions": "all"}', "'require_escalated'"),
+            ('{"cmd": "true", "sandbox_permissions": "all"}', "`require_escalated`"),
         ],
     )
     async def test_bad_arguments_are_refused_in_words(
