@@ -9,7 +9,9 @@ tree are in one place, with the name of who asks.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import trio
 
@@ -73,7 +75,7 @@ async def send_out(worker: AgentHandle, order: str) -> None:
     print(f"{worker.path}: {said}", flush=True)
 
 
-def act(view: ScriptView) -> list[object]:
+def act(view: ScriptView) -> list[Mapping[str, Any]]:
     """Play the model: run the commands of an order one after the other, then report."""
     commands = COMMANDS[view.user_text]
     done = len(view.outputs)

@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 import trio
 
-from ..config import SettingsError, find_home, load_environment, load_profile
+from ..config import load_environment, load_profile
 from ..protocol import DangerFullAccess, ReadOnly, SandboxPolicy, WorkspaceWrite
 from ..sandbox import (
     ProcessSpec,
@@ -49,27 +49,18 @@ def _run(options: argparse.Namespace) -> int:
     )
     cwd = find_directory(flags)
     policy = _policy(options) if options.permission_profile is None else _profile(options, flags)
-    env = load_environment(sources_of(flags, os.environ), os.environ).variables
+    sources = sources_of(flags, os.environ)
+    env = load_environment(sources, os.environ).variables
     spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=env, in_session=True)
     sandbox = None if options.mechanism is None else _find(options.mechanism)
-
-    records = _records()
+    records = Path(sources.home, "processes")
 
     async def prepare() -> ProcessSpec:
-        if records is not None:
-            with suppress(OSError):
-                await find_leftovers(records)
+        with suppress(OSError):
+            await find_leftovers(records)
         return await confine(spec, policy, workspace=cwd, sandbox=sandbox)
 
     return run_here(trio.run(prepare), records=records)
-
-
-def _records() -> Path | None:
-    """Where is noted what a killed program leaves; a person can do without."""
-    try:
-        return Path(find_home(os.environ), "processes")
-    except SettingsError:
-        return None
 
 
 def sandbox_parser() -> argparse.ArgumentParser:

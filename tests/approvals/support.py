@@ -97,7 +97,7 @@ class World:
 
 
 def scripted(*answers: ApprovalDecision, **more: Any) -> tuple[World, ScriptedApprover]:
-    approver = ScriptedApprover(list(answers))
+    approver = ScriptedApprover(answers)
     return World(approver, **more), approver
 
 

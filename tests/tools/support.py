@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ from codex_actors.protocol import (
 from codex_actors.sandbox import open_processes
 from codex_actors.tools import (
     ExecSessions,
+    Guard,
     Toolbox,
     ToolContext,
     TurnChanges,
@@ -37,6 +39,11 @@ from codex_actors.tools import (
 from codex_actors.tools._sessions import ProcessStarter
 
 E = TypeVar("E")
+
+
+def timeless(text: str) -> str:
+    """What is said, without how long it took: that says how busy the machine is."""
+    return re.sub(r"Wall time: [\d.]+ seconds", "Wall time: <t> seconds", text)
 
 
 def make_settings(cwd: Path, **changes: Any) -> Settings:
@@ -61,11 +68,13 @@ class World:
     changes: TurnChanges = attrs.field(factory=TurnChanges)
     events: list[EventMsg] = attrs.field(factory=list)
     now: Callable[[], float] = lambda: 1.0
+    guard: Guard | None = None
+    """None: the one that asks nobody."""
     _numbers: itertools.count[int] = attrs.field(factory=itertools.count)
 
     @property
     def context(self) -> ToolContext:
-        return ToolContext(
+        plain = ToolContext(
             settings=self.settings,
             thread_id="thread",
             turn_id="turn",
@@ -74,6 +83,7 @@ class World:
             sessions=self.sessions,
             changes=self.changes,
         )
+        return plain if self.guard is None else attrs.evolve(plain, guard=self.guard)
 
     @property
     def toolbox(self) -> Toolbox:
