@@ -13,7 +13,16 @@ from typing import Final, assert_never
 
 import attrs
 
-from ..core import UNCONFINED, Confinement, PathPattern, Reach, ReachRule, place_at, profile_of
+from ..core import (
+    UNCONFINED,
+    Confinement,
+    PathPattern,
+    Reach,
+    ReachRule,
+    is_below,
+    place_at,
+    profile_of,
+)
 from ..protocol import (
     Bound,
     DisabledProfile,
@@ -59,14 +68,27 @@ def resolve_reach(
     match profile:
         case DisabledProfile() | ExternalProfile():
             return UNCONFINED
-        case ManagedProfile(network=network):
-            return Reach(
-                rules=_all_rules(profile.entries, cwd, env),
-                network=network == "enabled",
-                patterns=tuple(_patterns(profile, cwd)),
-            )
+        case ManagedProfile():
+            return _managed(profile, cwd, env, _written(profile, cwd, env))
         case _:
             assert_never(profile)
+
+
+def _managed(
+    profile: ManagedProfile, cwd: str, env: Mapping[str, str], written: Sequence[str]
+) -> Reach:
+    rules = (rule for entry in profile.entries or () for rule in _rules(entry, cwd, env, written))
+    return Reach(
+        rules=UNCONFINED.rules if profile.entries is None else rules,
+        network=profile.network == "enabled",
+        patterns=tuple(_patterns(profile, cwd)),
+    )
+
+
+def _written(profile: ManagedProfile, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """All that may be written, as it is spelled."""
+    entries = (entry for entry in profile.entries or () if entry.access == "write")
+    return tuple(path for entry in entries for path in _absolute_paths(entry.place, cwd, env))
 
 
 def bounded_reach(bounds: Sequence[Bound], env: Mapping[str, str]) -> Reach:
@@ -82,6 +104,8 @@ def bounded_reach(bounds: Sequence[Bound], env: Mapping[str, str]) -> Reach:
 def resolve_confinement(policy: SandboxPolicy, cwd: str, env: Mapping[str, str]) -> Confinement:
     """Return what a process may touch under a policy, and who sees to it. Blocks.
 
+    This is for comparing: wherever links lead counts, also where they would not be followed.
+
     Raises:
         PatternAllows: as `resolve_reach`.
     """
@@ -91,8 +115,8 @@ def resolve_confinement(policy: SandboxPolicy, cwd: str, env: Mapping[str, str])
         case ExternalProfile(network=network):
             open_ = attrs.evolve(UNCONFINED, network=network == "enabled")
             return Confinement(by="somebody else", reach=open_)
-        case ManagedProfile():
-            return Confinement(by="us", reach=resolve_reach(policy, cwd, env))
+        case ManagedProfile() as profile:
+            return Confinement(by="us", reach=_managed(profile, cwd, env, ()))
 
 
 def _patterns(profile: ManagedProfile, cwd: str) -> Iterator[PathPattern]:
@@ -113,18 +137,31 @@ def _pattern(text: str, max_depth: int | None) -> PathPattern:
     return PathPattern(os.path.join(os.path.realpath(base), rest), max_depth)
 
 
-def _all_rules(
-    entries: tuple[PermissionEntry, ...] | None, cwd: str, env: Mapping[str, str]
-) -> tuple[ReachRule, ...]:
-    if entries is None:
-        return UNCONFINED.rules
-    return tuple(rule for entry in entries for rule in _rules(entry, cwd, env))
-
-
-def _rules(entry: PermissionEntry, cwd: str, env: Mapping[str, str]) -> Iterator[ReachRule]:
+def _absolute_paths(place: Place, cwd: str, env: Mapping[str, str]) -> Iterator[str]:
     root = os.path.realpath(cwd)
-    for spelled in _paths(entry.place, cwd, env):
-        path = os.path.realpath(os.path.join(root, spelled))
+    for spelled in _paths(place, cwd, env):
+        yield os.path.normpath(os.path.join(root, spelled))
+
+
+def _is_led_away(path: str, written: Sequence[str]) -> bool:
+    """Whether a link leads out of a writable folder: a command may have put it there."""
+    real = os.path.realpath(path)
+    return any(
+        is_below(path, top) and not is_below(real, os.path.realpath(above))
+        for above in written
+        for top in (above, os.path.realpath(above))
+        if path != top
+    )
+
+
+def _rules(
+    entry: PermissionEntry, cwd: str, env: Mapping[str, str], written: Sequence[str]
+) -> Iterator[ReachRule]:
+    root = os.path.realpath(cwd)
+    for spelled in _absolute_paths(entry.place, cwd, env):
+        path = os.path.realpath(spelled)
+        if entry.access == "write" and _is_led_away(spelled, written):
+            continue
         if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
             continue
         if entry.access == "write" and not _is_named(entry.place) and _is_inside_repository(path):

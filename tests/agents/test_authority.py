@@ -269,7 +269,7 @@ def test_a_root_that_only_seems_to_be_below_is_refused(owner: Settings, root: st
         child(owner, sandbox_policy=rooted(f"{owner.cwd}/{root}"))
 
 
-@pytest.mark.parametrize("cwd", ["link", "../outside", ".git/hooks"])
+@pytest.mark.parametrize("cwd", ["link", "../outside"])
 def test_a_directory_that_only_seems_to_be_below_is_refused(owner: Settings, cwd: str) -> None:
     with pytest.raises(AuthorityWidened) as caught:
         child(owner, cwd=cwd)

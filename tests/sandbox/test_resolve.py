@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import attrs
 import pytest
 
 from codex_actors.core import UNCONFINED, Confinement, PathPattern, Reach, ReachRule
@@ -91,6 +92,24 @@ def test_roots_are_where_links_lead(work: Path) -> None:
     assert {str(work), str(work / "sub"), str(real)} == set(reach.writable)
     assert not reach.may_write(str(real / ".agents" / "x"))
     assert reach.may_write(str(real / ".codex")), "only the workspace keeps what is missing"
+
+
+def test_a_root_below_another_does_not_lead_out_of_it(work: Path) -> None:
+    outside = work.parent / "outside"
+    outside.mkdir()
+    policy = attrs.evolve(NARROW, writable_roots=(str(work / "out"), str(work / "in")))
+
+    assert resolve(policy, work).may_write(str(work / "out")), "while it is not there"
+    (work / "out").symlink_to(outside)
+    (work / "real").mkdir()
+    (work / "in").symlink_to("real")
+    reach = resolve(policy, work)
+
+    assert not reach.may_write(str(outside))
+    assert reach.may_write(str(work / "real"))
+    assert resolve(attrs.evolve(policy, writable_roots=(str(outside),)), work).may_write(
+        str(outside)
+    )
 
 
 def test_a_worktree_keeps_the_folder_its_pointer_names(work: Path) -> None:
