@@ -137,6 +137,7 @@ from ._permits import PatchWish as PatchWish
 from ._permits import PermissionWish as PermissionWish
 from ._permits import Permit as Permit
 from ._permits import Refusal as Refusal
+from ._permits import case_of as case_of
 from ._profiles import add_roots as add_roots
 from ._profiles import denies_reading as denies_reading
 from ._profiles import is_confined as is_confined
