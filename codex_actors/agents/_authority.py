@@ -119,6 +119,8 @@ def _sandbox(parent: Settings, role: Role, overrides: Overrides, cwd: str) -> Sa
             ):
                 raise AuthorityWidened("sandbox policy", wished, policy)
             policy = wished
+    if policy is own and not is_confined(own):
+        return own
     if policy is own:
         policy = _moved(own, parent.cwd, cwd)
     if not _is_within(parent, Bound(policy=policy, cwd=cwd), bound_of(parent)):

@@ -15,7 +15,7 @@ from ..rollout import RolloutStore, time_stamp
 from ._accounts import Account
 from ._agent import start_actor
 from ._asking import wait_up
-from ._authority import child_settings
+from ._authority import bound_of, child_settings
 from ._commons import Commons
 from ._deadlines import settling
 from ._desk import Desk, Life
@@ -125,7 +125,8 @@ async def _settings(owner: Desk, spec: AgentSpec) -> Settings:
     await _require_wished(spec)
     while True:
         basis = owner.settings
-        if spec.overrides.cwd is None and _wished(spec) is None:
+        moves = spec.overrides.cwd is not None and core.is_confined(bound_of(basis).policy)
+        if not moves and _wished(spec) is None:
             # Nothing is looked up on the disk.
             return _child_settings(basis, spec)
         made = await trio.to_thread.run_sync(_child_settings, basis, spec)
