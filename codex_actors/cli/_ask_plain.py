@@ -62,13 +62,24 @@ class PlainStage:
 
     async def hide(self, verdict: Verdict) -> None:
         """See `Stage.hide`."""
-        told = self._ink(_MARKS[verdict.kind])
-        self._held.insert(0, f"{told} {verdict.text}")
-        await self._tell(self._ending())
+        mark = self._ink(_MARKS[verdict.kind])
+        await self._tell(f"{self._break()}{mark} {verdict.text}\n")
+        self._release()
 
     def drop(self) -> None:
         """See `Stage.drop`."""
-        self._print(self._ending())
+        self._print(self._break())
+        self._release()
+
+    def _break(self) -> str:
+        """End the row that the question ends with; lines are kept until it is written."""
+        begun, self._shown = self._shown, ()
+        return "\n" if begun else ""
+
+    def _release(self) -> None:
+        self._shown = None
+        self._print("".join(f"{line}\n" for line in self._held))
+        self._held.clear()
 
     def _measure(self) -> tuple[int, int]:
         try:
@@ -76,13 +87,6 @@ class PlainStage:
         except OSError:
             width, height = 0, 0
         return max(width or 80, 20), max(height or 24, 8)
-
-    def _ending(self) -> str:
-        begun = "\n" if self._shown else ""
-        lines = [f"{line}\n" for line in self._held]
-        self._shown = None
-        self._held.clear()
-        return begun + "".join(lines)
 
     def _news(self, before: Sequence[Row] | None, rows: Sequence[Row]) -> str:
         """Return what has to be written below, or behind, what is there."""
