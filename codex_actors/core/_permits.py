@@ -8,7 +8,9 @@ from typing import Final, final
 import attrs
 
 from ..protocol import ExtraPermissions, FileChange
-from ._course import Course, Wants
+from ._course import Case, Course, Wants
+from ._profiles import denies_reading, is_confined
+from ._verdict import Situation, Verdict
 
 NO_EXTRA: Final = ExtraPermissions()
 
@@ -92,6 +94,18 @@ class Permit:
     def may_retry(self) -> bool:
         """Whether it may be attempted again if the sandbox is in the way."""
         return self.course is not None and self.course.may_go_on
+
+
+def case_of(verdict: Verdict, situation: Situation, wants: Wants) -> Case:
+    """Return what is known of a command when its way begins."""
+    return Case(
+        decision=verdict.decision,
+        approval_policy=situation.approval_policy,
+        wants=wants,
+        by_rule=verdict.bypasses_sandbox,
+        is_unconfined=not is_confined(situation.sandbox_policy),
+        denies_reading=denies_reading(situation.sandbox_policy),
+    )
 
 
 @final
