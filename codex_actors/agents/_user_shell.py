@@ -109,7 +109,9 @@ class UserShell:
     async def _confined(self, spec: ProcessSpec) -> ProcessSpec:
         settings = self.thread.settings
         policy = settings.sandbox_policy or ReadOnly()
-        return await confine(spec, policy, workspace=settings.cwd, bounds=settings.bounds)
+        return await confine(
+            spec, policy, workspace=settings.cwd, bounds=settings.bounds, home=settings.home
+        )
 
     async def _execute(self, spec: ProcessSpec, output: HeadTail, scope: trio.CancelScope) -> int:
         with scope:

@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
     async def prepare() -> ProcessSpec:
         with suppress(OSError):
             await find_leftovers(records)
-        return await confine(spec, policy, workspace=cwd, sandbox=sandbox)
+        return await confine(spec, policy, workspace=cwd, sandbox=sandbox, home=sources.home)
 
     return run_here(trio.run(prepare), records=records)
 

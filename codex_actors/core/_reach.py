@@ -136,6 +136,15 @@ class Reach:
             patterns=tuple(dict.fromkeys((*self.patterns, *other.patterns))),
         )
 
+    def keeping(self, path: str) -> Reach:
+        """Return the reach where a path is not written because one above it may be.
+
+        Where a rule says of the path itself, or of one below it, that it may, it still may.
+        """
+        if self.is_unconfined or not self.may_write(path):
+            return self
+        return attrs.evolve(self, rules=(*self.rules, ReachRule(path, "read")))
+
     def spell_out(self, found: Iterable[str]) -> Reach:
         """Return the reach with paths instead of its patterns.
 

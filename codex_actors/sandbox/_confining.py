@@ -19,7 +19,7 @@ from ..protocol import (
     SandboxPolicy,
 )
 from ._finding import find_sandbox
-from ._resolve import bounded_reach, resolve_reach
+from ._resolve import bounded_reach, keep_home, resolve_reach
 from ._sandbox import Sandbox
 from ._scan import find_denied
 from ._seatbelt import Seatbelt
@@ -35,6 +35,7 @@ async def confine(
     bounds: Sequence[Bound] = (),
     sandbox: Sandbox | None = None,
     extra: ExtraPermissions = NO_EXTRA,
+    home: str = "",
 ) -> ProcessSpec:
     """Return what to start instead of ``spec``, so that it keeps to a policy.
 
@@ -45,6 +46,8 @@ async def confine(
         bounds: Further policies to be kept to.
         sandbox: What is to enforce it; chosen by `find_sandbox` without.
         extra: What it may touch besides; what the policy denies by name stays denied.
+        home: A folder that says what later commands may do; it is not written because it lies
+            in one that may be, but only if the policy names it. Empty: there is none.
 
     Raises:
         CouldNotStart: if the command or its folder does not exist.
@@ -60,7 +63,7 @@ async def confine(
     if not bounds and not is_confined(policy):
         return spec
     own = Bound(policy=policy, cwd=workspace)
-    return await trio.to_thread.run_sync(_confine, spec, (own, *bounds), sandbox, extra)
+    return await trio.to_thread.run_sync(_confine, spec, (own, *bounds), sandbox, extra, home)
 
 
 def _confine(
@@ -68,6 +71,7 @@ def _confine(
     bounds: Sequence[Bound],
     sandbox: Sandbox | None,
     extra: ExtraPermissions,
+    home: str,
 ) -> ProcessSpec:
     reach = bounded_reach(bounds, spec.env)
     if extra != NO_EXTRA:
@@ -75,7 +79,7 @@ def _confine(
             entries=extra.files, network="enabled" if extra.network else "restricted"
         )
         reach = widen(reach, resolve_reach(more, bounds[0].cwd, spec.env))
-    reach = find_denied(reach)
+    reach = find_denied(keep_home(reach, home))
     if reach.is_unconfined:
         return spec
     chosen = sandbox or choose_sandbox(reach, bounds[0].cwd)

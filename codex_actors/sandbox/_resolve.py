@@ -101,6 +101,14 @@ def bounded_reach(bounds: Sequence[Bound], env: Mapping[str, str]) -> Reach:
     return reduce(Reach.narrowed_by, reaches)
 
 
+def keep_home(reach: Reach, home: str) -> Reach:
+    """Return the reach where a home directory stays as it is, unless a rule names it. Blocks.
+
+    Whoever writes rules and settings there decides what later runs may do.
+    """
+    return reach.keeping(os.path.realpath(home)) if home else reach
+
+
 def resolve_confinement(policy: SandboxPolicy, cwd: str, env: Mapping[str, str]) -> Confinement:
     """Return what a process may touch under a policy, and who sees to it. Blocks.
 

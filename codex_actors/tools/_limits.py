@@ -15,7 +15,7 @@ from ..protocol import (
     Settings,
     TruncationPolicy,
 )
-from ..sandbox import bounded_reach, resolve_reach
+from ..sandbox import bounded_reach, keep_home, resolve_reach
 
 DEFAULT_OUTPUT_TOKENS: Final = 10_000
 """Tokens of output that a command's call gets when the model does not say; as Codex does."""
@@ -37,10 +37,10 @@ def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
     """
     own = Bound(policy=settings.sandbox_policy or ReadOnly(), cwd=settings.cwd)
     reach = bounded_reach((own, *settings.bounds), settings.environment)
-    if extra == NO_EXTRA:
-        return reach
-    more = ManagedProfile(entries=extra.files)
-    return widen(reach, resolve_reach(more, settings.cwd, settings.environment))
+    if extra != NO_EXTRA:
+        more = ManagedProfile(entries=extra.files)
+        reach = widen(reach, resolve_reach(more, settings.cwd, settings.environment))
+    return keep_home(reach, settings.home)
 
 
 def widen_to(reach: Reach, paths: Iterable[str]) -> Reach:

@@ -113,6 +113,7 @@ class ExecSessions:
             bounds=() if permit.unconfined else context.settings.bounds,
             sandbox=self._sandbox,
             extra=permit.extra,
+            home=context.settings.home,
         )
         self._make_room(context)
         session = Session(self._free_id(), call_id, spec, context, permit)
