@@ -47,7 +47,6 @@ what to do about it, is in docs/reference/errors.md.
     ├── UsageError                    cli._errors
     ├── SettingsError                 config._errors
     ├── PatchError                    core._patch
-    ├── PatchRefused                  core._patch_reach
     ├── SseError                      core._sse
     ├── ModelError                    models._errors
     │   ├── BadProvider               models._errors

@@ -8,17 +8,17 @@ import attrs
 import trio
 
 from ..actors import ActorRef
+from ..approvals import ApprovalOffice
 from ..core import ContextTexts, may_collaborate
 from ..protocol import AgentPath, Settings, ThreadId, TokenUsage
 from ..rollout import Recorder
 from ..tools import Tool
 from ._books import Books
-from ._briefing import Briefing, read_briefing
+from ._briefing import Briefing
 from ._desk import Desk, Envelope
 from ._equipment import Equipment, Equipper
 from ._hub import Hub
 from ._post import Post
-from ._prompts import read_context_texts
 from ._residency import Residency
 from ._services import AgentServices
 from ._slots import Slots, slot_here
@@ -37,11 +37,12 @@ class Commons:
     post: Post
     texts: ContextTexts
     briefing: Briefing
-    slots: Slots
-    residency: Residency
     equipper: Equipper
+    office: ApprovalOffice
     exits: trio.MemorySendChannel[ActorRef[Envelope]]
     """Takes the addresses of agents that have ended for good."""
+    slots: Slots = attrs.field(init=False)
+    residency: Residency = attrs.field(init=False)
     desks: dict[ThreadId, Desk] = attrs.field(factory=dict)
     """Every agent of the tree, owners before those they own."""
     by_ref: dict[str, Desk] = attrs.field(factory=dict)
@@ -53,36 +54,16 @@ class Commons:
     closing: bool = False
     """Whether the tree is being left: then no end of an agent is its own."""
 
+    def __attrs_post_init__(self) -> None:
+        self.slots = Slots(self.settings.capacity.running)
+        self.residency = Residency(self.settings.capacity.loaded)
+
     def equipment(
         self, settings: Settings, depth: int, tools: tuple[Tool, ...], without: tuple[str, ...]
     ) -> Equipment:
         """The tools of an agent that is so deep in the tree."""
         team = self.team_tools if may_collaborate(settings, depth) else ()
         return self.equipper.equip(settings, tools, without, team)
-
-
-def make_commons(
-    settings: Settings,
-    services: AgentServices,
-    recorder: Recorder,
-    books: Books,
-    exits: trio.MemorySendChannel[ActorRef[Envelope]],
-) -> Commons:
-    """Return what the agents of a tree share that begins."""
-    return Commons(
-        settings=settings,
-        services=services,
-        recorder=recorder,
-        hub=books.hub,
-        books=books,
-        post=Post(books, services.new_id, services.now),
-        texts=read_context_texts(),
-        briefing=read_briefing(),
-        slots=Slots(settings.capacity.running),
-        residency=Residency(settings.capacity.loaded),
-        equipper=Equipper(services.toolbox),
-        exits=exits,
-    )
 
 
 def desk_here(commons: Commons) -> Desk | None:

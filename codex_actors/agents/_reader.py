@@ -11,6 +11,7 @@ from ..actors import Mailbox
 from ..core import Entry, Steered, decide_steer
 from ..protocol import (
     Accepted,
+    Decide,
     InjectItems,
     Interrupt,
     OverrideSettings,
@@ -24,6 +25,7 @@ from ..protocol import (
 )
 from ._commons import Commons
 from ._desk import Desk, Envelope, Work
+from ._guarding import answer_question
 from ._overrides import apply_overrides
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ class Reader:
                 return self._inject(name, tuple(map(Entry, items)))
             case RunUserShellCommand(command):
                 return self._run_command(name, command)
+            case Decide():
+                return answer_question(self.commons, self.desk, op)
             case Interrupt(by):
                 self.desk.fence = by
                 self.desk.interrupt(by)

@@ -9,16 +9,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import trio
 
 from ..actors import ActorRef, open_broadcast, open_supervisor
+from ..approvals import Approver
 from ..models import ModelClient, open_client
-from ..protocol import Event, Settings, TaskInterrupted, TaskRecord
-from ..rollout import Clerk, open_clerk, open_recorder
+from ..protocol import Event, Settings, TaskRecord
+from ..rollout import open_clerk, open_recorder
 from ..tools import Toolbox, standard_toolbox
-from ._books import Books
+from ._books_open import open_books
 from ._closing import reason_gone
-from ._collab import collab_tools
-from ._commons import Commons, make_commons
-from ._deadlines import settling
+from ._commons import Commons
 from ._desk import Envelope
+from ._founding import make_commons
 from ._hub import Hub
 from ._registrar import bring_news, bury_agents
 from ._services import AgentServices
@@ -31,6 +31,7 @@ async def open_agents(
     *,
     model: ModelClient | None = None,
     toolbox: Callable[[Settings], Toolbox] = standard_toolbox,
+    approver: Approver | None = None,
     services: AgentServices | None = None,
 ) -> AsyncGenerator[AgentTree, None]:
     """Open a place for a tree of agents, with ``async with``.
@@ -44,11 +45,14 @@ async def open_agents(
         settings: What `codex_actors.config.load_settings` made, or your own.
         model: Who answers; by default whoever ``settings.provider`` names.
         toolbox: Which tools agents have, given their settings.
+        approver: Who answers questions of agents, unless somebody is quicker with
+            `AgentTree.answer`. None: whoever looks at `AgentTree.questions`.
         services: Everything from outside at once; replaces ``model`` and ``toolbox``.
 
     Raises:
         BadProvider: if the provider cannot be reached as it is configured.
         InvalidScript: if the provider is a script that cannot be played.
+        RulesError: if the rules about commands cannot be read; nothing may run then.
 
     Cancellation: ends the tree as described; clean-up is shielded and bounded.
     """
@@ -67,9 +71,9 @@ async def open_agents(
         news, to_bring = trio.open_memory_channel[TaskRecord](math.inf)
         exits, to_bury = trio.open_memory_channel[ActorRef[Envelope]](math.inf)
         hub = Hub(broadcast, news)
-        books = await stack.enter_async_context(_open_books(home, clerk, hub, services))
-        commons = make_commons(settings, services, recorder, books, exits)
-        commons.team_tools = collab_tools(commons)
+        books = await stack.enter_async_context(open_books(home, clerk, hub, services))
+        commons = make_commons(settings, services, recorder, books, approver, exits)
+        await commons.office.rules.policy(settings.cwd)
         office = await stack.enter_async_context(_open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
         office.start_soon(bring_news, commons, to_bring, name="news of tasks")
@@ -115,19 +119,3 @@ async def _open_office() -> AsyncGenerator[trio.Nursery, None]:
             raise
     if failure is not None:
         raise failure
-
-
-@asynccontextmanager
-async def _open_books(
-    home: str | None, clerk: Clerk, hub: Hub, services: AgentServices
-) -> AsyncGenerator[Books, None]:
-    """Keep a tree's books; every task that is still open at the end gets its outcome."""
-    async with AsyncExitStack() as stack:
-        books = Books(home, clerk, hub, services, stack)
-        try:
-            yield books
-        finally:
-            clerk.hurry()  # a disk that hangs must not keep the tree, cancelled or not
-            with settling():
-                await books.settle_all(TaskInterrupted("shutdown"))
-            hub.close()

@@ -19,6 +19,7 @@ from ..tools import ExecSessions, ToolContext, TurnChanges
 from ..wire import encode_json
 from ._briefing import roster
 from ._desk import Work
+from ._guarding import guard_for
 from ._keeping import keeping_for
 from ._runner import TurnSetup
 from ._slots import Slot
@@ -130,6 +131,7 @@ def _tool_context(work: Work, thread: Thread, sessions: ExecSessions, slot: Slot
         sessions=sessions,
         changes=TurnChanges(),
         waiting=slot.waiting,
+        guard=guard_for(thread, work.turn_id, slot),
     )
 
 

@@ -10,7 +10,16 @@ import attrs
 import trio
 
 from ..actors import Broadcast, Lagged, Supervisor, SupervisorClosing, Watch
-from ..protocol import AgentStatus, Event, Settings, TaskRecord, ThreadId, TokenUsage
+from ..protocol import (
+    AgentStatus,
+    ApprovalDecision,
+    ApprovalRequest,
+    Event,
+    Settings,
+    TaskRecord,
+    ThreadId,
+    TokenUsage,
+)
 from ._commons import Commons
 from ._desk import Desk
 from ._errors import NoSuchAgent, RootExists
@@ -141,6 +150,23 @@ class AgentTree:
         Cancellation: ends the waiting; the tasks go on.
         """
         return await wait_all(self._commons, [task.record for task in tasks])
+
+    @property
+    def questions(self) -> Watch[tuple[ApprovalRequest, ...]]:
+        """What agents of the tree wait to be allowed, in the order in which it was asked.
+
+        A question is in it exactly while its asker waits. Whoever looks may `answer`.
+        """
+        return self._commons.office.inbox.questions
+
+    def answer(self, request_id: str, decision: ApprovalDecision) -> None:
+        """Answer an open question, whoever was asked; the first answer holds. Not a checkpoint.
+
+        Raises:
+            codex_actors.approvals.NotAsked: if nobody waits for the answer: there is no such
+                question, it was answered, its time is over, or its turn has ended.
+        """
+        self._commons.office.inbox.answer(request_id, decision)
 
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
         """Every agent and what it is doing, owners before those they own."""

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-FEATURES: Final = ("apply_patch", "multi_agent", "multi_agent_v2", "undo", "update_plan")
+FEATURES: Final = (
+    "apply_patch",
+    "exec_permission_approvals",
+    "multi_agent",
+    "multi_agent_v2",
+    "request_permissions_tool",
+    "undo",
+    "update_plan",
+)
 """What does something here: see `codex_actors.tools.standard_tools`, and `Collaboration`."""
 
 _ELSEWHERE: Final = """
@@ -21,7 +29,7 @@ _ELSEWHERE: Final = """
     current_time_reminder cwd_relative_turn_diffs daemon_auto_start
     default_mode_request_user_input defer_mailbox_preemption deferred_executor
     deferred_tool_world_state elevated_windows_sandbox enable_fanout enable_mcp_apps
-    enable_request_compression exec_permission_approvals executed_tool_call_metadata
+    enable_request_compression executed_tool_call_metadata
     executor_capability_discovery experimental_windows_sandbox external_agent_memory_import
     external_migration fast_mode goals guardian_approval guardian_conversation_history_tools
     guardian_enhanced_node_repl_transcripts guardian_ext guardian_node_repl_transcript_images
@@ -37,7 +45,7 @@ _ELSEWHERE: Final = """
     output_token_replay personality plugin_hooks plugin_sharing plugins
     powershell_shell_version prefer_mxc prevent_idle_sleep psp realtime_conversation
     reasoning_effort_override recommended_plugins remote_compaction_v2 remote_control
-    remote_models remote_plugin request_permissions_tool request_rule resize_all_images
+    remote_models remote_plugin request_rule resize_all_images
     respect_system_proxy responses_websockets responses_websockets_v2
     retain_client_developer_messages retain_client_tool_outputs rollout_budget runtime_metrics
     search_tool secret_auth_storage send_async_message send_message_to_user_async

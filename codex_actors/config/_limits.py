@@ -7,7 +7,7 @@ from ._table import Table
 
 LIMITS = ("depth", "children", "agents", "turns", "tokens", "seconds")
 CAPACITY = ("running", "loaded")
-DEADLINES = ("spawn", "send", "interrupt", "close")
+DEADLINES = ("spawn", "send", "interrupt", "close", "approval")
 
 
 def read_limits(root: Table) -> Limits:
@@ -51,4 +51,5 @@ def read_deadlines(root: Table) -> Deadlines:
         send=table.seconds("send") or usual.send,
         interrupt=table.seconds("interrupt") or usual.interrupt,
         close=table.seconds("close") or usual.close,
+        approval=table.seconds("approval") or usual.approval,
     )

@@ -1,7 +1,7 @@
 """Whether a patch stays within what its agent may write.
 
-A patch is refused by where its paths lead. One that names places which may be written, but leads
-elsewhere by a link, is not refused here: it is begun, and fails at the file, as a process would.
+What counts is where its paths lead. One that names places which may be written, but leads
+elsewhere by a link, is not beyond: it is begun, and fails at the file, as a process would.
 """
 
 from __future__ import annotations
@@ -11,15 +11,10 @@ from typing import Final, final
 
 import attrs
 
-from .._errors import CodexActorsError
 from ._reach import Reach, is_below
 
 KEPT: Final = (".git", ".agents", ".codex")
 """No patch makes or changes these below a writable folder, even where there are none yet."""
-
-
-class PatchRefused(CodexActorsError):
-    """A patch would write where it must not; nothing was written."""
 
 
 @final
@@ -33,17 +28,28 @@ class PatchedPlace:
     """Where it leads: absolute, normalised and without links."""
 
 
-def refuse_beyond(reach: Reach, places: Iterable[PatchedPlace]) -> None:
-    """Refuse a patch that writes beyond a reach.
+@final
+@attrs.frozen
+class Beyond:
+    """What a patch writes that it must not."""
 
-    Raises:
-        PatchRefused: if one of the places is not to be written; in the reference's words.
-    """
-    for place in places:
-        if not reach.writable:
-            raise PatchRefused("writing is blocked by read-only sandbox")
-        if not _is_left_to_fail(reach, place) and not _may_patch(reach, place.real):
-            raise PatchRefused("writing outside of the project")
+    places: tuple[PatchedPlace, ...]
+    why: str
+    """What is wrong with it, in the reference's words."""
+
+
+def find_beyond(reach: Reach, places: Iterable[PatchedPlace]) -> Beyond | None:
+    """Return what a patch writes beyond a reach, if anything."""
+    beyond = tuple(
+        place
+        for place in places
+        if not _is_left_to_fail(reach, place) and not _may_patch(reach, place.real)
+    )
+    if not beyond:
+        return None
+    if not reach.writable:
+        return Beyond(beyond, "writing is blocked by read-only sandbox")
+    return Beyond(beyond, "writing outside of the project")
 
 
 def _is_left_to_fail(reach: Reach, place: PatchedPlace) -> bool:

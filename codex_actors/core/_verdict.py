@@ -26,6 +26,7 @@ from ._safe_commands import safe_parts
 from ._shell_tree import Words
 
 Asker: TypeAlias = Literal["rules", "sandbox_approval"]
+GroundKind: TypeAlias = Literal["rule", "danger", "unknown", "escalation"]
 
 _NEVER: Final = "somebody would have to approve it, and the approval policy is never to ask"
 
@@ -43,6 +44,20 @@ class Situation:
 
 @final
 @attrs.frozen(kw_only=True)
+class Ground:
+    """Why a command is not simply run, for programs."""
+
+    kind: GroundKind
+    prefix: Words = ()
+    """Of a rule: the words that it is about."""
+    justification: str | None = None
+    """Of a rule: why it is there."""
+    unasked: Literal["never", "rules", "sandbox_approval"] | None = None
+    """What keeps anybody from being asked: the policy, or a switch of a granular one."""
+
+
+@final
+@attrs.frozen(kw_only=True)
 class Verdict:
     """What becomes of a command."""
 
@@ -53,6 +68,8 @@ class Verdict:
     """What the rules said, of all parts in order."""
     bypasses_sandbox: bool = False
     """Whether a rule allows every part, so that no sandbox is asked for."""
+    ground: Ground | None = None
+    """The reason, for programs."""
 
 
 @final
@@ -60,6 +77,7 @@ class Verdict:
 class _Ruling:
     decision: Decision
     reason: str | None = None
+    ground: Ground | None = None
 
 
 def judge_command(apart: TakenApart, rules: ExecRules, situation: Situation) -> Verdict:
@@ -81,7 +99,28 @@ def judge_command(apart: TakenApart, rules: ExecRules, situation: Situation) -> 
         reason=strictest.reason,
         matches=tuple(match for found in matches for match in found),
         bypasses_sandbox=strictest.decision == "allow" and all(map(_allows, matches)),
+        ground=strictest.ground,
     )
+
+
+def judge_patch(policy: ApprovalPolicy, *, beyond: bool) -> Decision:
+    """Decide about a patch.
+
+    Args:
+        policy: When somebody may be asked.
+        beyond: Whether it writes what the sandbox policy keeps from being written.
+    """
+    if policy == "untrusted":
+        return "prompt"
+    if not beyond:
+        return "allow"
+    off = not policy.sandbox_approval if isinstance(policy, Granular) else policy == "never"
+    return "forbidden" if off else "prompt"
+
+
+def may_gain(policy: ApprovalPolicy) -> bool:
+    """Return whether somebody may be asked for permissions by themselves."""
+    return policy.request_permissions if isinstance(policy, Granular) else policy != "never"
 
 
 def _judge_part(
@@ -103,9 +142,10 @@ def _by_rule(match: RuleMatch, situation: Situation) -> _Ruling:
         return _Ruling("allow")
     begins = " ".join(match.prefix)
     reason = match.justification or f"a rule about commands that begin with {begins!r} says so"
+    ground = Ground(kind="rule", prefix=match.prefix, justification=match.justification)
     if match.decision == "prompt":
-        return _ask(situation, "rules", reason)
-    return _Ruling("forbidden", reason)
+        return _ask(situation, "rules", reason, ground)
+    return _Ruling("forbidden", reason, ground)
 
 
 def _without_rule(part: Words, situation: Situation, *, is_safe: bool) -> _Ruling:
@@ -115,31 +155,37 @@ def _without_rule(part: Words, situation: Situation, *, is_safe: bool) -> _Rulin
     if policy == "untrusted":
         if is_safe and not situation.escalates:
             return _Ruling("allow")
-        return _ask(situation, "sandbox_approval", "it is not known to be safe")
+        return _ask(situation, "sandbox_approval", "it is not known to be safe", _UNKNOWN)
     if not situation.escalates or policy == "never" or _is_unconfined(situation):
         # Under "never", whoever runs it refuses to run it without the sandbox.
         return _Ruling("allow")
-    return _ask(situation, "sandbox_approval", "it asks for more than the sandbox permits")
+    reason = "it asks for more than the sandbox permits"
+    return _ask(situation, "sandbox_approval", reason, _ESCALATION)
 
 
 def _of_danger(situation: Situation) -> _Ruling:
     if situation.approval_policy == "never" and _is_unconfined(situation):
         # Whoever chose both has been asked before; what confines it is not ours.
         return _Ruling("allow")
-    return _ask(situation, "sandbox_approval", "it may remove what nobody can bring back")
+    return _ask(situation, "sandbox_approval", "it may remove what nobody can bring back", _DANGER)
 
 
 def _is_unconfined(situation: Situation) -> bool:
     return isinstance(situation.sandbox_policy, DangerFullAccess | ExternalSandbox)
 
 
-def _ask(situation: Situation, asker: Asker, reason: str) -> _Ruling:
+def _ask(situation: Situation, asker: Asker, reason: str, ground: Ground) -> _Ruling:
     """Ask, or refuse where the policy lets nobody ask."""
     policy = situation.approval_policy
     if policy == "never":
-        return _Ruling("forbidden", f"{reason}; {_NEVER}")
+        ground = attrs.evolve(ground, unasked="never")
+        return _Ruling("forbidden", f"{reason}; {_NEVER}", ground)
     if isinstance(policy, Granular) and not getattr(policy, asker):
-        return _Ruling(
-            "forbidden", f"{reason}; the approval policy has granular.{asker} switched off"
-        )
-    return _Ruling("prompt", reason)
+        off = f"the approval policy has granular.{asker} switched off"
+        return _Ruling("forbidden", f"{reason}; {off}", attrs.evolve(ground, unasked=asker))
+    return _Ruling("prompt", reason, ground)
+
+
+_UNKNOWN: Final = Ground(kind="unknown")
+_DANGER: Final = Ground(kind="danger")
+_ESCALATION: Final = Ground(kind="escalation")

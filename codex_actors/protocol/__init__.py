@@ -1,5 +1,9 @@
 """Frozen values that cross a boundary: no behavior, no I/O, no wire format."""
 
+from ._approval_events import ApprovalEvent as ApprovalEvent
+from ._approval_events import CommandApprovalRequested as CommandApprovalRequested
+from ._approval_events import PatchApprovalRequested as PatchApprovalRequested
+from ._approval_events import PermissionsRequested as PermissionsRequested
 from ._approvals import Aborted as Aborted
 from ._approvals import Action as Action
 from ._approvals import ApprovalDecision as ApprovalDecision
@@ -113,6 +117,7 @@ from ._model_events import ServerModelSeen as ServerModelSeen
 from ._model_events import TextDelta as TextDelta
 from ._model_events import ToolInputDelta as ToolInputDelta
 from ._ops import Accepted as Accepted
+from ._ops import Decide as Decide
 from ._ops import ImageInput as ImageInput
 from ._ops import InjectItems as InjectItems
 from ._ops import Interrupt as Interrupt

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from ._approval_events import ApprovalEvent
 from ._changes import FileChange
 from ._collab_events import CollabEvent
 from ._ids import AgentPath, ThreadId
@@ -370,6 +371,7 @@ EventMsg: TypeAlias = (
     | PlanUpdated
     | ImageViewed
     | CollabEvent
+    | ApprovalEvent
     | RawItemRecorded
     | ShutdownCompleted
     | UnknownEvent

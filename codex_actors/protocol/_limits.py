@@ -66,3 +66,5 @@ class Deadlines:
     """A tool may take 5 to let go, and the disk as long again."""
     close: float = attrs.field(default=60.0, validator=validators.gt(0))
     """Beside the agent's grace, which bounds most of it."""
+    approval: float = attrs.field(default=3600.0, validator=validators.gt(0))
+    """How long a question waits for its answer; then it is a no."""

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
+from ._approvals import ApprovalDecision
 from ._items import Fields, Item
 from ._permissions import ApprovalPolicy, SandboxPolicy
 
@@ -97,6 +98,15 @@ class RunUserShellCommand:
 
 
 @attrs.frozen
+class Decide:
+    """Answer a question of the agent's."""
+
+    id: str
+    """Of the question, or of the call that it is about."""
+    decision: ApprovalDecision
+
+
+@attrs.frozen
 class Interrupt:
     """End the running turn; the agent lives on."""
 
@@ -122,6 +132,7 @@ Op: TypeAlias = (
     | OverrideSettings
     | InjectItems
     | RunUserShellCommand
+    | Decide
     | Interrupt
     | Shutdown
     | UnknownOp
@@ -147,6 +158,7 @@ class Refused:
         "empty_input",
         "not_steerable",
         "schema_mismatch",
+        "not_asked",
         "unknown_op",
     ]
     message: str

@@ -8,12 +8,14 @@ import sys
 import attrs
 import trio
 
-from ..core import Reach
+from ..core import NO_EXTRA, Reach, widen
 from ..protocol import (
     DangerFullAccess,
     DisabledProfile,
     ExternalProfile,
     ExternalSandbox,
+    ExtraPermissions,
+    ManagedProfile,
     PermissionProfile,
     SandboxPolicy,
 )
@@ -31,6 +33,7 @@ async def confine(
     *,
     workspace: str,
     sandbox: Sandbox | None = None,
+    extra: ExtraPermissions = NO_EXTRA,
 ) -> ProcessSpec:
     """Return what to start instead of ``spec``, so that it keeps to a policy.
 
@@ -39,6 +42,7 @@ async def confine(
         policy: What it may touch.
         workspace: The folder that the policy is about, which may be above the command's.
         sandbox: What is to enforce it; chosen by `find_sandbox` without.
+        extra: What it may touch besides; what the policy denies by name stays denied.
 
     Raises:
         CouldNotStart: if the command or its folder does not exist.
@@ -49,7 +53,7 @@ async def confine(
     """
     if isinstance(policy, DangerFullAccess | ExternalSandbox | DisabledProfile | ExternalProfile):
         return spec
-    return await trio.to_thread.run_sync(_confine, spec, policy, workspace, sandbox)
+    return await trio.to_thread.run_sync(_confine, spec, policy, workspace, sandbox, extra)
 
 
 def _confine(
@@ -57,8 +61,14 @@ def _confine(
     policy: SandboxPolicy | PermissionProfile,
     workspace: str,
     sandbox: Sandbox | None,
+    extra: ExtraPermissions,
 ) -> ProcessSpec:
     reach = resolve_reach(policy, workspace, spec.env)
+    if extra != NO_EXTRA:
+        more = ManagedProfile(
+            entries=extra.files, network="enabled" if extra.network else "restricted"
+        )
+        reach = widen(reach, resolve_reach(more, workspace, spec.env))
     if reach.is_unconfined:
         return spec
     chosen = sandbox or choose_sandbox(reach, workspace)

@@ -28,6 +28,7 @@ from ..protocol import (
     ToolKind,
     ToolOutput,
 )
+from ._permission_strategies import permissions
 
 
 def texts(*, min_size: int = 0, max_size: int = 12) -> st.SearchStrategy[str]:
@@ -214,10 +215,6 @@ def file_changes() -> st.SearchStrategy[p.FileChange]:
     )
 
 
-def _changes() -> st.SearchStrategy[dict[str, p.FileChange]]:
-    return st.dictionaries(texts(), file_changes(), max_size=2)
-
-
 def _built(cls: type[Any], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Objects of an attrs class; fields that nobody chose get a strategy by their type."""
     hints = typing.get_type_hints(cls)
@@ -260,7 +257,8 @@ def _by_type() -> dict[Any, st.SearchStrategy[Any]]:
         p.Fields: unknown_fields(),
         p.ApprovalPolicy: st.deferred(approval_policies),
         p.SandboxPolicy: st.deferred(sandbox_policies),
-        dict[str, p.FileChange]: _changes(),
+        dict[str, p.FileChange]: st.dictionaries(texts(), file_changes(), max_size=2),
+        p.ExtraPermissions: permissions(),
         p.Item: items(),
         p.TurnItem: turn_items(),
         p.ErrorInfo: error_infos(),

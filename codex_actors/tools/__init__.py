@@ -12,8 +12,11 @@ from ._apply_patch import FREEFORM_PATCH as FREEFORM_PATCH
 from ._apply_patch import FUNCTION_PATCH as FUNCTION_PATCH
 from ._arguments import function_tool as function_tool
 from ._changes import TurnChanges as TurnChanges
+from ._guard import AsksNobody as AsksNobody
+from ._guard import Guard as Guard
 from ._patch_files import FileTrouble as FileTrouble
 from ._plan import UPDATE_PLAN as UPDATE_PLAN
+from ._request_permissions import REQUEST_PERMISSIONS as REQUEST_PERMISSIONS
 from ._session import RunningProcess as RunningProcess
 from ._session import Session as Session
 from ._sessions import ExecSessions as ExecSessions
@@ -22,6 +25,7 @@ from ._sessions import TooManyCommands as TooManyCommands
 from ._sessions import exec_sessions as exec_sessions
 from ._sessions import open_exec_sessions as open_exec_sessions
 from ._shell import EXEC_COMMAND as EXEC_COMMAND
+from ._shell import EXEC_WITH_MORE as EXEC_WITH_MORE
 from ._shell import WRITE_STDIN as WRITE_STDIN
 from ._standard import standard_toolbox as standard_toolbox
 from ._standard import standard_tools as standard_tools

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Iterable
 from typing import Final
 
-from ..core import Reach, tokens_of_bytes
+from ..core import Reach, ReachRule, tokens_of_bytes, widen
 from ..protocol import ReadOnly, Settings, TruncationPolicy
 from ..sandbox import resolve_reach
 
@@ -25,6 +26,24 @@ def reach_of(settings: Settings) -> Reach:
     """
     policy = settings.sandbox_policy or ReadOnly()
     return resolve_reach(policy, settings.cwd, settings.environment)
+
+
+def widen_to(reach: Reach, paths: Iterable[str]) -> Reach:
+    """Return a reach where these files may be written, too, and their folders made. Blocks.
+
+    Args:
+        reach: What it denies by name stays denied.
+        paths: Absolute, normalised, and without links.
+    """
+    rules = [ReachRule(_first_missing(path), "write") for path in paths]
+    return widen(reach, Reach(rules=rules, network=False))
+
+
+def _first_missing(path: str) -> str:
+    """Return the outermost of a path and the folders above it that is not there yet."""
+    while not os.path.lexists(above := os.path.dirname(path)):
+        path = above
+    return path
 
 
 def output_limit(settings: Settings, requested: int | None) -> TruncationPolicy:

@@ -9,17 +9,20 @@ import attrs
 import trio
 
 from ..core import (
+    Beyond,
     PatchError,
-    PatchRefused,
     PatchResult,
+    PatchWish,
+    Permit,
     Reach,
+    Refusal,
     apply_patch,
+    find_beyond,
     parse_patch,
-    refuse_beyond,
 )
 from ..protocol import FileChange, FileChangeItem, Settings
 from ._announce import announce_completed, announce_started
-from ._limits import reach_of
+from ._limits import reach_of, widen_to
 from ._patch_files import FileTrouble, carry_out, read_text
 from ._patch_places import Places
 from ._tool import ToolContext
@@ -50,9 +53,19 @@ async def run_patch(text: str, cwd: str, call_id: str, context: ToolContext) -> 
     except (PatchError, FileTrouble) as error:
         reason = error.explain() if isinstance(error, PatchError) else str(error)
         return Patched(f"apply_patch verification failed: {reason}", ok=False)
-    except PatchRefused as error:
-        return Patched(f"patch rejected: {error}; rejected by user approval settings", ok=False)
-    return await _carry_out(plan, call_id, context)
+    beyond = plan.beyond
+    permit = await context.guard.admit_patch(
+        PatchWish(
+            call_id=call_id,
+            changes=plan.changes,
+            cwd=cwd,
+            beyond=() if beyond is None else tuple(place.spelled for place in beyond.places),
+            why_beyond=None if beyond is None else beyond.why,
+        )
+    )
+    if isinstance(permit, Refusal):
+        return Patched(permit.reason, ok=False)
+    return await _carry_out(plan, permit, call_id, context)
 
 
 @final
@@ -65,13 +78,21 @@ class _Plan:
     changes: dict[str, FileChange]
     root: str
     reach: Reach
+    """What may be written if somebody lets the patch do so."""
+    beyond: Beyond | None
+    """What may not be written otherwise."""
 
 
-async def _carry_out(plan: _Plan, call_id: str, context: ToolContext) -> Patched:
+async def _carry_out(plan: _Plan, permit: Permit, call_id: str, context: ToolContext) -> Patched:
+    started_at_ms = permit.started_at_ms
     item = FileChangeItem(
-        id=call_id, changes=plan.changes, status="in_progress", auto_approved=True
+        id=call_id,
+        changes=plan.changes,
+        status="in_progress",
+        auto_approved=started_at_ms is None,
     )
-    started_at_ms = announce_started(item, context)
+    if started_at_ms is None:
+        started_at_ms = announce_started(item, context)
     began = trio.current_time()
     problem = await _write(plan)
     if problem is None:
@@ -111,7 +132,6 @@ def _prepare(text: str, cwd: str, settings: Settings) -> _Plan:
     Raises:
         PatchError: as `parse_patch` and `apply_patch` say.
         FileTrouble: if a file cannot be read; the message names the hunk.
-        PatchRefused: if it would write where that is not allowed.
     """
     reach = reach_of(settings)
     patch = parse_patch(text)
@@ -128,8 +148,10 @@ def _prepare(text: str, cwd: str, settings: Settings) -> _Plan:
         result = apply_patch(patch, read, resolve=places.resolve)
     except FileTrouble as error:
         raise FileTrouble(f"{places.hunk(error.path)}: {error}", error.path) from error
-    refuse_beyond(reach, places.written(result.operations))
-    return _Plan(result, files, places.spell(result.changes), _find_root(cwd), reach)
+    beyond = find_beyond(reach, places.written(result.operations))
+    if beyond is not None:
+        reach = widen_to(reach, [place.real for place in beyond.places])
+    return _Plan(result, files, places.spell(result.changes), _find_root(cwd), reach, beyond)
 
 
 def _find_root(cwd: str) -> str:

@@ -56,7 +56,12 @@ class Session:
     """A command that was started for a call."""
 
     def __init__(
-        self, session_id: int, call_id: str, spec: ProcessSpec, context: ToolContext
+        self,
+        session_id: int,
+        call_id: str,
+        spec: ProcessSpec,
+        context: ToolContext,
+        started_at_ms: int | None = None,
     ) -> None:
         self.id: Final = session_id
         self.call_id: Final = call_id
@@ -64,12 +69,14 @@ class Session:
         self.output: Final = CommandOutputBuffer(self._announce_output)
         self._context = context
         self._process: RunningProcess | None = None
-        self._started_at_ms: int | None = None
+        self._started_at_ms = started_at_ms
         self._started_at = trio.current_time()
         self._exit_code: int | None = None
         self._killed = False
         self._ended = trio.Event()
         self._callers = 0
+        self.printed = ""
+        """All that it printed, as far as it was kept; known when it has ended."""
 
     @property
     def process(self) -> RunningProcess:
@@ -153,13 +160,14 @@ class Session:
         if self.ended:
             return
         self._exit_code = exit_code
+        self.printed = self.output.close()
         item = CommandItem(
             id=self.call_id,
             command=self.spec.argv,
             cwd=self.spec.cwd,
             status="completed" if exit_code == 0 else "failed",
             process_id=str(self.id),
-            aggregated_output=self.output.close(),
+            aggregated_output=self.printed,
             exit_code=-1 if self._killed and exit_code is not None else self.exit_code,
             duration=trio.current_time() - self._started_at,
         )

@@ -11,7 +11,8 @@ from typing import Final, Protocol, final
 import trio
 
 from .._errors import CodexActorsError
-from ..protocol import ReadOnly, WarningRaised
+from ..core import Permit
+from ..protocol import DangerFullAccess, ReadOnly, WarningRaised
 from ..sandbox import OutputSink, ProcessSpec, Sandbox, confine
 from ._pruning import MANY_SESSIONS, MAX_SESSIONS, choose_victim
 from ._session import RunningProcess, Session
@@ -73,10 +74,18 @@ class ExecSessions:
         """Those that have not ended, by last use."""
         return tuple(session for session in self._sessions.values() if not session.ended)
 
-    async def start(self, spec: ProcessSpec, call_id: str, context: ToolContext) -> Session:
+    async def start(
+        self, spec: ProcessSpec, call_id: str, context: ToolContext, permit: Permit = Permit()
+    ) -> Session:
         """Start a command for a call; it is announced, and so is its end when it comes.
 
         If there are too many, the one that was not used for longest is ended.
+
+        Args:
+            spec: The command.
+            call_id: The call.
+            context: Whose it is, and what it may touch.
+            permit: What it may do beyond that.
 
         Raises:
             TooManyCommands: if none can be ended to make room.
@@ -84,14 +93,16 @@ class ExecSessions:
 
         Cancellation: nothing runs.
         """
+        policy = context.settings.sandbox_policy or ReadOnly()
         confined = await confine(
             spec,
-            context.settings.sandbox_policy or ReadOnly(),
+            DangerFullAccess() if permit.unconfined else policy,
             workspace=context.settings.cwd,
             sandbox=self._sandbox,
+            extra=permit.extra,
         )
         self._make_room(context)
-        session = Session(self._free_id(), call_id, spec, context)
+        session = Session(self._free_id(), call_id, spec, context, permit.started_at_ms)
         self._sessions[session.id] = session
         try:
             process = await self._processes.start(confined, session.output)

@@ -8,12 +8,24 @@ import attrs
 import trio
 
 from .._errors import CodexActorsError
-from ..core import find_shell_patch, format_truncated, tokens_of_bytes
+from ..core import (
+    NO_EXTRA,
+    CommandWish,
+    Refusal,
+    Wants,
+    find_shell_patch,
+    format_rejected,
+    format_truncated,
+    refuse_escalation,
+    tokens_of_bytes,
+)
 from ..protocol import TerminalInteracted, ToolCall, ToolOutput
 from ..sandbox import ProcessEnded, ProcessSpec
 from ._arguments import function_tool
+from ._attempts import attempt_command
 from ._limits import absolute, output_limit
 from ._patching import run_patch
+from ._permission_arguments import Permissions
 from ._session import Session
 from ._tool import Tool, ToolContext, answer, refuse
 
@@ -48,7 +60,6 @@ _Limit = Annotated[
 ]
 
 
-@final
 @attrs.frozen(kw_only=True)
 class _Exec:
     cmd: Annotated[str, "The command line, for the shell."]
@@ -78,6 +89,28 @@ class _Exec:
 
 @final
 @attrs.frozen(kw_only=True)
+class _ExecMore(_Exec):
+    # mypy: what a word more would spoil for who writes it is no matter, for nobody does.
+    sandbox_permissions: Annotated[
+        Literal["use_default", "with_additional_permissions", "require_escalated"] | None,
+        "`require_escalated` asks to run outside the sandbox; `with_additional_permissions` asks"
+        " for what `additional_permissions` says.",
+    ] = None  # type: ignore[assignment]
+    additional_permissions: Annotated[
+        Permissions | None, "What the command needs beyond what the sandbox allows."
+    ] = None
+
+
+_WANTS: Final[dict[str | None, Wants]] = {
+    None: "default",
+    "use_default": "default",
+    "require_escalated": "unconfined",
+    "with_additional_permissions": "extra",
+}
+
+
+@final
+@attrs.frozen(kw_only=True)
 class _Write:
     session_id: Annotated[int, "The number of a running session.", _AS_NUMBER]
     chars: Annotated[str, "What to type; empty, or not given: only look at it."] = ""
@@ -94,7 +127,6 @@ class _Write:
 
 
 async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> ToolOutput:
-    began = trio.current_time()
     refusal = _why_not(args, context)
     if refusal is not None:
         await trio.lowlevel.checkpoint()
@@ -105,12 +137,14 @@ async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> To
         where = absolute(patch.directory or "", spec.cwd)
         return await _patch(patch.patch, where, call, context)
     try:
-        session = await context.sessions.start(spec, call.call_id, context)
+        wish = _wish(args, spec, call)
+        done = await attempt_command(wish, spec, _start_wait(args), context)
     except CodexActorsError as error:
         return refuse(call, f"exec_command failed: {error}")
-    with session.in_use():
-        await _wait_or_kill(session, _start_wait(args), context)
-    return _report(session, call, context, began=began, limit=args.max_output_tokens)
+    if isinstance(done, Refusal):
+        return refuse(call, format_rejected(done.reason))
+    limit = args.max_output_tokens
+    return _report(done.session, call, context, began=done.began_at, limit=limit)
 
 
 def _why_not(args: _Exec, context: ToolContext) -> str | None:
@@ -119,13 +153,9 @@ def _why_not(args: _Exec, context: ToolContext) -> str | None:
             "exec_command failed: this is a patch, not a command; give it to apply_patch, as"
             " in apply_patch <<'EOF'"
         )
-    if args.sandbox_permissions == "require_escalated":
-        policy = context.settings.approval_policy
-        return (
-            f"exec_command failed: with the approval policy {policy!r} nobody can be asked for"
-            " escalated permissions; run it without them"
-        )
-    return None
+    if _WANTS[args.sandbox_permissions] == "default":
+        return None
+    return refuse_escalation(context.settings.approval_policy)
 
 
 def _spec(args: _Exec, call: ToolCall, context: ToolContext) -> ProcessSpec:
@@ -136,6 +166,22 @@ def _spec(args: _Exec, call: ToolCall, context: ToolContext) -> ProcessSpec:
         cwd=absolute(args.workdir or "", settings.cwd),
         env={**settings.environment, **_QUIET, **ids},
         tty=args.tty,
+    )
+
+
+def _wish(args: _Exec, spec: ProcessSpec, call: ToolCall) -> CommandWish:
+    more = args.additional_permissions if isinstance(args, _ExecMore) else None
+    return CommandWish(
+        call_id=call.call_id,
+        argv=spec.argv,
+        cwd=spec.cwd,
+        # The id of the call is no part of what it does.
+        env={name: value for name, value in spec.env.items() if name != "CODEX_TOOL_CALL_ID"},
+        tty=spec.tty,
+        wants=_WANTS[args.sandbox_permissions],
+        extra=NO_EXTRA if more is None else more.resolve(spec.cwd),
+        justification=args.justification,
+        prefix=args.prefix_rule,
     )
 
 
@@ -151,16 +197,6 @@ async def _patch(text: str, cwd: str, call: ToolCall, context: ToolContext) -> T
 def _start_wait(args: _Exec) -> float:
     asked = _START_WAIT if args.yield_time_ms is None else args.yield_time_ms
     return _between(asked, _LEAST_WAIT, _MOST_WAIT)
-
-
-async def _wait_or_kill(session: Session, seconds: float, context: ToolContext) -> None:
-    """Wait for the end, but not longer; a cancelled call takes its command with it."""
-    try:
-        with trio.move_on_after(seconds):
-            await session.wait_ended()
-    except trio.Cancelled:
-        await context.sessions.end(session)
-        raise
 
 
 # --- write_stdin ------------------------------------------------------------
@@ -263,16 +299,23 @@ def _state(session: Session) -> str:
     return f"Process exited with code {session.exit_code}"
 
 
-EXEC_COMMAND: Final[Tool] = function_tool(
-    name="exec_command",
-    description="Runs a shell command, and returns its output, or a session ID if it is still"
-    " running when the time is over.",
-    arguments=_Exec,
-    run=_exec_command,
-    gate="shared",
-    cut_off="timed",
-    changes_files=True,
-)
+def _make_exec(arguments: type[_Exec]) -> Tool:
+    return function_tool(
+        name="exec_command",
+        description="Runs a shell command, and returns its output, or a session ID if it is still"
+        " running when the time is over.",
+        arguments=arguments,
+        run=_exec_command,
+        gate="shared",
+        cut_off="timed",
+        changes_files=True,
+    )
+
+
+EXEC_COMMAND: Final[Tool] = _make_exec(_Exec)
+
+EXEC_WITH_MORE: Final[Tool] = _make_exec(_ExecMore)
+"""The same, where commands may ask for single permissions."""
 
 WRITE_STDIN: Final[Tool] = function_tool(
     name="write_stdin",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..protocol import Settings
 from ._apply_patch import FREEFORM_PATCH, FUNCTION_PATCH
 from ._plan import UPDATE_PLAN
-from ._shell import EXEC_COMMAND, WRITE_STDIN
+from ._request_permissions import REQUEST_PERMISSIONS
+from ._shell import EXEC_COMMAND, EXEC_WITH_MORE, WRITE_STDIN
 from ._tool import Tool, Toolbox
 from ._view_image import view_image
 
@@ -14,12 +15,14 @@ def standard_tools(settings: Settings) -> tuple[Tool, ...]:
     """Return what an agent with these settings can do by itself.
 
     The features ``apply_patch`` and ``update_plan`` switch those tools on or off; where they
-    are silent, the model's metadata decides.
+    are silent, the model's metadata decides. With ``exec_permission_approvals`` commands may ask
+    for single permissions; ``request_permissions_tool`` is a tool that asks for them beforehand.
     """
     return (
-        EXEC_COMMAND,
+        EXEC_WITH_MORE if settings.features.get("exec_permission_approvals") else EXEC_COMMAND,
         WRITE_STDIN,
         *_plan(settings),
+        *_permissions(settings),
         *_patch(settings),
         view_image(original=settings.model.supports_image_detail_original),
     )
@@ -33,6 +36,10 @@ def standard_toolbox(settings: Settings) -> Toolbox:
 def _plan(settings: Settings) -> tuple[Tool, ...]:
     wanted = "update_plan" in settings.model.experimental_tools
     return (UPDATE_PLAN,) if settings.features.get("update_plan", wanted) else ()
+
+
+def _permissions(settings: Settings) -> tuple[Tool, ...]:
+    return (REQUEST_PERMISSIONS,) if settings.features.get("request_permissions_tool") else ()
 
 
 def _patch(settings: Settings) -> tuple[Tool, ...]:

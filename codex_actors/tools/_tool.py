@@ -11,6 +11,7 @@ import attrs
 from .._errors import CodexActorsError
 from ..core import Gate
 from ..protocol import EventMsg, Settings, ToolCall, ToolKind, ToolOutput
+from ._guard import AsksNobody, Guard
 
 if TYPE_CHECKING:
     from ._changes import TurnChanges
@@ -53,6 +54,8 @@ class ToolContext:
     waiting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     """Put ``async with context.waiting():`` around waiting for another agent or a person:
     meanwhile the turn does not count among those that run."""
+    guard: Guard = AsksNobody()
+    """Says what may be done, after asking whom it may concern."""
 
 
 @final

@@ -17,6 +17,7 @@ from ..protocol import (
     TaskOutcome,
     TaskRecord,
 )
+from ._approvals import register_approvals
 from ._events import register_events
 from ._ops import register_ops, retagged
 from ._policies import register_policies
@@ -30,6 +31,7 @@ def make_converter() -> cattrs.Converter:
     converter = plain_converter()
     register_policies(converter)
     register_turn_items(converter)
+    register_approvals(converter)
     register_events(converter)
     register_ops(converter)
     register_tasks(converter)

@@ -13,6 +13,7 @@ import attrs
 import cattrs
 
 from ..protocol import (
+    Decide,
     InjectItems,
     Interrupt,
     Op,
@@ -24,6 +25,7 @@ from ..protocol import (
     UnknownOp,
     UserTurn,
 )
+from ._approvals import decide_tag
 from ._shapes import rename, reshape, without
 from ._unions import TaggedUnion
 
@@ -34,12 +36,15 @@ _OPS: Final = TaggedUnion(
         "override_turn_context": OverrideSettings,
         "inject_items": InjectItems,
         "run_user_shell_command": RunUserShellCommand,
+        "exec_approval": Decide,
         "interrupt": Interrupt,
         "shutdown": Shutdown,
     },
     also_read={
         "user_input_with_turn_context": UserTurn,
         "user_turn": UserTurn,
+        "patch_approval": Decide,
+        "request_permissions_response": Decide,
         "thread_settings": OverrideSettings,
     },
     other=UnknownOp,
@@ -67,6 +72,8 @@ def _scattered(fields: dict[str, Any]) -> dict[str, Any]:
 
 def retagged(fields: dict[str, Any]) -> dict[str, Any]:
     """The operation under the tag that the reference has for what is in it."""
+    if fields["type"] == "exec_approval":
+        return decide_tag(fields)
     if fields["type"] == "user_input" and not fields.keys().isdisjoint(_OVERRIDES):
         return {**fields, "type": "user_input_with_turn_context"}
     return fields

@@ -1,0 +1,72 @@
+"""What agents may do: joins their turns to those who decide."""
+
+from __future__ import annotations
+
+import os.path
+import secrets
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..approvals import ApprovalOffice, Approver, Asker, NotAsked, RuleBook, TurnGuard
+from ..config import find_rule_directories
+from ..protocol import Accepted, ApprovalRequest, Decide, GuideRules, Refused, Settings, Verdict
+from ._services import AgentServices
+from ._slots import Slot
+
+if TYPE_CHECKING:
+    from ._commons import Commons
+    from ._desk import Desk
+    from ._thread import Thread
+
+
+def open_office(
+    settings: Settings, services: AgentServices, approver: Approver | None
+) -> ApprovalOffice:
+    """Return who decides in a tree that begins. Nothing is read yet."""
+    guides = settings.guides or GuideRules()
+    home = settings.home
+    return ApprovalOffice(
+        rules=RuleBook(
+            find_directories=lambda cwd: find_rule_directories(guides, home=home, cwd=cwd),
+            shells=(settings.shell,) if os.path.isabs(settings.shell) else (),
+        ),
+        home=None if settings.ephemeral else home,
+        approver=approver,
+        seconds=settings.deadlines.approval,
+        new_id=services.new_id,
+        now=services.now,
+        secret=secrets.token_bytes(),
+    )
+
+
+def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:
+    """Return what guards the calls of one turn."""
+    asker = Asker(
+        office=thread.commons.office,
+        agent=thread.path,
+        thread_id=thread.id,
+        turn_id=turn_id,
+        announce=thread.hear,
+        waiting=slot.waiting,
+        abort=partial(_end_turn, thread.commons.desks[thread.id]),
+    )
+    return TurnGuard(settings=thread.settings, asker=asker)
+
+
+def _end_turn(desk: Desk, by: str = "user") -> None:
+    desk.fence = by
+    desk.interrupt(by)
+
+
+def answer_question(commons: Commons, desk: Desk, op: Decide) -> Verdict:
+    """Answer an agent's question by its id, or by that of its call."""
+    inbox = commons.office.inbox
+    for question in inbox.questions.get():
+        if _is_meant(question, desk, op.id):
+            inbox.answer(question.id, op.decision)
+            return Accepted()
+    return Refused("not_asked", str(NotAsked(op.id)))
+
+
+def _is_meant(question: ApprovalRequest, desk: Desk, name: str) -> bool:
+    return name in (question.id, question.call_id) and question.thread_id == desk.thread_id

@@ -1,0 +1,155 @@
+"""Asking on behalf of one turn: who follows the agent is told, and the turn lets others run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import final
+
+import attrs
+import trio
+
+from ..protocol import (
+    Aborted,
+    Action,
+    AgentPath,
+    ApprovalDecision,
+    ApprovalRequest,
+    Approved,
+    ApprovedForSession,
+    ApprovedWithRule,
+    Choice,
+    Denied,
+    EventMsg,
+    GrantedPermissions,
+    ItemCompleted,
+    ItemStarted,
+    TimedOut,
+    WarningRaised,
+)
+from ._office import FAILED, ApprovalOffice
+from ._questions import Question
+
+_CHOICES: tuple[Choice, ...] = ("approve", "approve_for_session", "deny", "abort")
+_WITH_RULE: tuple[Choice, ...] = (*_CHOICES[:2], "approve_with_rule", *_CHOICES[2:])
+
+
+@final
+@attrs.define(eq=False, kw_only=True)
+class Asker:
+    """Asks for one turn of one agent."""
+
+    office: ApprovalOffice
+    agent: AgentPath
+    thread_id: str
+    turn_id: str
+    announce: Callable[[EventMsg], None]
+    waiting: Callable[[], AbstractAsyncContextManager[None]]
+    """Around what waits for a person."""
+    abort: Callable[[], None]
+    """Ends the turn; whoever asks is cancelled then."""
+
+    def request(
+        self,
+        call_id: str,
+        action: Action,
+        why: str,
+        *,
+        justification: str | None = None,
+        rule: tuple[str, ...] | None = None,
+    ) -> ApprovalRequest:
+        """Return a question that nobody has asked yet."""
+        return ApprovalRequest(
+            id=self.office.new_id(),
+            agent=self.agent,
+            thread_id=self.thread_id,
+            turn_id=self.turn_id,
+            call_id=call_id,
+            action=action,
+            why=why,
+            justification=justification,
+            choices=_CHOICES if rule is None else _WITH_RULE,
+            rule=rule,
+            asked_at=self.office.now(),
+            seconds=self.office.seconds,
+        )
+
+    def knows(self, question: Question) -> bool:
+        """Whether the very same was allowed for the session."""
+        return self.office.grants.cover(question.request)
+
+    async def ask(self, question: Question) -> ApprovalDecision:
+        """Have a question decided, and take note of what else the answer says.
+
+        Returns:
+            A yes, or a no.
+
+        Cancellation: the question is taken back. An answer that ends the turn waits for that.
+        """
+        decision: ApprovalDecision = FAILED
+        self.announce(question.event())
+        self._begin(question)
+        try:
+            decision = await self._decide(question)
+        finally:
+            if not is_yes(decision):
+                self._decline(question, decision)
+        return decision
+
+    async def _decide(self, question: Question) -> ApprovalDecision:
+        async with self.waiting():
+            decision = await self.office.decide(question.request)
+        match decision:
+            case Aborted():
+                self.abort()
+                await trio.sleep_forever()
+            case ApprovedForSession():
+                self.office.grants.add(question.request)
+            case ApprovedWithRule(prefix):
+                problem = await self.office.allow(prefix)
+                if problem is not None:
+                    self.announce(WarningRaised(problem))
+            case _:
+                pass
+        return decision
+
+    def _begin(self, question: Question) -> None:
+        item = question.item("in_progress")
+        if item is not None:
+            self.announce(
+                ItemStarted(
+                    thread_id=self.thread_id,
+                    turn_id=self.turn_id,
+                    item=item,
+                    started_at_ms=int(question.request.asked_at * 1000),
+                )
+            )
+
+    def _decline(self, question: Question, decision: ApprovalDecision) -> None:
+        item = question.item("declined", f"patch {why_not(decision)}")
+        if item is not None:
+            self.announce(
+                ItemCompleted(
+                    thread_id=self.thread_id,
+                    turn_id=self.turn_id,
+                    item=item,
+                    started_at_ms=int(question.request.asked_at * 1000),
+                    completed_at_ms=int(self.office.now() * 1000),
+                )
+            )
+
+
+def is_yes(decision: ApprovalDecision) -> bool:
+    """Whether an action may be done. Permissions alone are no yes to an action."""
+    return isinstance(decision, Approved | ApprovedForSession | ApprovedWithRule)
+
+
+def why_not(decision: ApprovalDecision) -> str:
+    """Return what the model is told of a no."""
+    match decision:
+        case Denied(reason):
+            return reason
+        case TimedOut(seconds):
+            return f"rejected: nobody has answered within {seconds:g} s"
+        case GrantedPermissions() | _:
+            return FAILED.reason

@@ -1,0 +1,228 @@
+"""The order of things: rules and policies, what was granted, who answers, attempts."""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+import attrs
+import trio
+
+from ..core import (
+    NO_EXTRA,
+    Ask,
+    Attempt,
+    Case,
+    CommandWish,
+    Course,
+    PatchWish,
+    PermissionWish,
+    Permit,
+    Refusal,
+    Situation,
+    Verdict,
+    add_extra,
+    explain_forbidden,
+    explain_question,
+    grant_within,
+    judge_patch,
+    lacks,
+    may_gain,
+    on_answer,
+    on_attempt,
+    refuse_escalation,
+    set_out,
+)
+from ..protocol import (
+    ApprovalDecision,
+    Approved,
+    ApprovedForSession,
+    ChangeFiles,
+    DangerFullAccess,
+    ExternalSandbox,
+    ExtraPermissions,
+    GainPermissions,
+    GrantedPermissions,
+    ReadOnly,
+    RunCommand,
+    Settings,
+)
+from ._asker import Asker, is_yes, why_not
+from ._errors import RulesError
+from ._exec_policy import ExecPolicy
+from ._questions import Question
+
+_NOTHING: Final = GrantedPermissions(NO_EXTRA)
+_IN_THE_WAY: Final = "command failed; retry without sandbox?"
+
+
+@final
+@attrs.define(eq=False, kw_only=True)
+class TurnGuard:
+    """Decides about the calls of one turn; a `codex_actors.tools.Guard`."""
+
+    settings: Settings
+    asker: Asker
+    _extra: ExtraPermissions = NO_EXTRA
+    """What the turn was granted."""
+
+    async def admit_command(self, wish: CommandWish, /) -> Permit | Refusal:
+        """See `codex_actors.tools.Guard.admit_command`."""
+        try:
+            policy = await self.asker.office.rules.policy(self.settings.cwd)
+        except RulesError as error:
+            return Refusal(str(error))
+        escalation = refuse_escalation(self.settings.approval_policy)
+        if wish.wants != "default" and escalation is not None:
+            return Refusal(escalation)
+        held = self._held()
+        if wish.wants == "extra" and not lacks(held, wish.extra):
+            wish = attrs.evolve(wish, wants="default")
+        verdict = policy.judge(wish.argv, self._situation(wish))
+        course = set_out(self._case(wish, verdict))
+        match course.step:
+            case Attempt(unconfined):
+                return Permit(unconfined=unconfined, extra=held, course=course)
+            case Ask(unconfined):
+                question = self._about_command(wish, verdict, policy, unconfined=unconfined)
+                return await self._follow(question, course, wish)
+            case _:
+                return Refusal(explain_forbidden(verdict, wish.argv))
+
+    async def retry_command(self, wish: CommandWish, permit: Permit, /) -> Permit | Refusal | None:
+        """See `codex_actors.tools.Guard.retry_command`."""
+        await trio.lowlevel.checkpoint()
+        if permit.course is None:
+            return None
+        course = on_attempt(permit.course, denied=True)
+        if not isinstance(course.step, Ask):
+            return None
+        request = self.asker.request(
+            wish.call_id,
+            self._command(wish, unconfined=True),
+            "it has failed, and the sandbox seems to have been in its way",
+            justification=wish.justification,
+        )
+        return await self._follow(Question(request=request, reason=_IN_THE_WAY), course, wish)
+
+    async def admit_patch(self, wish: PatchWish, /) -> Permit | Refusal:
+        """See `codex_actors.tools.Guard.admit_patch`."""
+        decision = judge_patch(self.settings.approval_policy, beyond=bool(wish.beyond))
+        if decision == "allow":
+            await trio.lowlevel.checkpoint()
+            return Permit()
+        if decision == "forbidden":
+            await trio.lowlevel.checkpoint()
+            why = f"patch rejected: {wish.why_beyond}; rejected by user approval settings"
+            return Refusal(why)
+        question = self._about_patch(wish)
+        if self.asker.knows(question):
+            await trio.lowlevel.checkpoint()
+            return Permit()
+        answer = await self.asker.ask(question)
+        if is_yes(answer):
+            return Permit(started_at_ms=int(question.request.asked_at * 1000))
+        return Refusal(f"patch {why_not(answer)}")
+
+    async def grant(self, wish: PermissionWish, /) -> GrantedPermissions:
+        """See `codex_actors.tools.Guard.grant`."""
+        if not may_gain(self.settings.approval_policy):
+            await trio.lowlevel.checkpoint()
+            return _NOTHING
+        action = GainPermissions(extra=wish.extra, cwd=self.settings.cwd)
+        request = self.asker.request(
+            wish.call_id,
+            action,
+            "it asks for more than the sandbox permits",
+            justification=wish.reason,
+        )
+        answer = await self.asker.ask(Question(request=request, reason=wish.reason))
+        granted = _granted(answer, wish.extra)
+        if granted.scope == "session":
+            self.asker.office.grants.widen(self.asker.thread_id, granted.extra)
+        else:
+            self._extra = add_extra(self._extra, granted.extra)
+        return granted
+
+    async def _follow(
+        self, question: Question, course: Course, wish: CommandWish
+    ) -> Permit | Refusal:
+        """Have the question decided, unless it was before, and return what follows."""
+        answer: ApprovalDecision = Approved()
+        started_at_ms = None
+        if self.asker.knows(question):
+            await trio.lowlevel.checkpoint()
+        else:
+            answer = await self.asker.ask(question)
+            started_at_ms = int(question.request.asked_at * 1000)
+        course = on_answer(course, approved=is_yes(answer))
+        if not isinstance(course.step, Attempt):
+            return Refusal(why_not(answer))
+        extra = self._held()
+        if wish.wants == "extra":
+            extra = add_extra(extra, wish.extra)
+        return Permit(
+            unconfined=course.step.unconfined,
+            extra=extra,
+            started_at_ms=started_at_ms,
+            course=course,
+        )
+
+    def _held(self) -> ExtraPermissions:
+        return add_extra(self._extra, self.asker.office.grants.held(self.asker.thread_id))
+
+    def _situation(self, wish: CommandWish) -> Situation:
+        return Situation(
+            approval_policy=self.settings.approval_policy,
+            sandbox_policy=self.settings.sandbox_policy or ReadOnly(),
+            escalates=wish.wants != "default",
+        )
+
+    def _case(self, wish: CommandWish, verdict: Verdict) -> Case:
+        policy = self.settings.sandbox_policy
+        return Case(
+            decision=verdict.decision,
+            approval_policy=self.settings.approval_policy,
+            wants=wish.wants,
+            by_rule=verdict.bypasses_sandbox,
+            is_unconfined=isinstance(policy, DangerFullAccess | ExternalSandbox),
+        )
+
+    def _command(self, wish: CommandWish, *, unconfined: bool) -> RunCommand:
+        return RunCommand(
+            command=wish.argv,
+            cwd=wish.cwd,
+            environment=self.asker.office.fingerprint(wish.env),
+            tty=wish.tty,
+            unconfined=unconfined,
+            extra=wish.extra if wish.wants == "extra" else None,
+        )
+
+    def _about_command(
+        self, wish: CommandWish, verdict: Verdict, policy: ExecPolicy, *, unconfined: bool
+    ) -> Question:
+        request = self.asker.request(
+            wish.call_id,
+            self._command(wish, unconfined=unconfined),
+            verdict.reason or "somebody is to decide",
+            justification=wish.justification,
+            rule=policy.propose(wish.argv, self._situation(wish), wish.prefix),
+        )
+        reason = explain_question(verdict, wish.argv) or wish.justification
+        return Question(request=request, reason=reason)
+
+    def _about_patch(self, wish: PatchWish) -> Question:
+        action = ChangeFiles(changes=tuple(wish.changes.items()), cwd=wish.cwd, beyond=wish.beyond)
+        why = wish.why_beyond or "every change is to be looked at"
+        return Question(request=self.asker.request(wish.call_id, action, why))
+
+
+def _granted(answer: ApprovalDecision, wished: ExtraPermissions) -> GrantedPermissions:
+    match answer:
+        case GrantedPermissions(extra, scope):
+            return GrantedPermissions(grant_within(wished, extra), scope)
+        case Approved():
+            return GrantedPermissions(wished)
+        case ApprovedForSession():
+            return GrantedPermissions(wished, "session")
+        case _:
+            return _NOTHING

@@ -1,0 +1,49 @@
+"""The rules that hold in one tree: those on disk, by working directory, and those said since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import final
+
+import attrs
+import trio
+
+from ..core import ExecRules, PrefixRule
+from ._exec_policy import ExecPolicy
+from ._rules import load_rules
+
+
+@final
+@attrs.define(eq=False, kw_only=True)
+class RuleBook:
+    """Loads rules when they are first needed, and keeps them."""
+
+    find_directories: Callable[[str], Sequence[str]]
+    """Says which directories have rules for a working directory; may look at the disk."""
+    shells: tuple[str, ...] = ()
+    """Absolute paths of shells that are seen through, besides those of the system."""
+    _loaded: dict[str, ExecRules] = attrs.field(factory=dict)
+    _added: ExecRules = ExecRules()
+
+    async def policy(self, cwd: str) -> ExecPolicy:
+        """Return what holds for commands of an agent that works in a directory.
+
+        Raises:
+            RulesError: a file cannot be read, or is wrong. The next call looks again.
+
+        Cancellation: nothing was loaded.
+        """
+        rules = self._loaded.get(cwd)
+        if rules is None:
+            find = partial(self.find_directories, cwd)
+            rules = await load_rules(await trio.to_thread.run_sync(find))
+            self._loaded[cwd] = rules
+        else:
+            await trio.lowlevel.checkpoint()
+        return ExecPolicy(rules=rules + self._added, shells=self.shells)
+
+    def allow(self, prefix: Sequence[str]) -> None:
+        """Let commands that begin like this run, wherever an agent of the tree works."""
+        rule = PrefixRule(pattern=tuple((word,) for word in prefix))
+        self._added += ExecRules(prefixes=(rule,))

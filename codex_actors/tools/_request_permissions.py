@@ -1,0 +1,59 @@
+"""The tool that asks for permissions before they are needed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, final
+
+import attrs
+import trio
+
+from ..core import NO_EXTRA, PermissionWish
+from ..protocol import GrantedPermissions, PathPlace, ToolCall, ToolOutput
+from ..wire import encode_json
+from ._arguments import function_tool
+from ._permission_arguments import Permissions
+from ._tool import Tool, ToolContext, answer, refuse
+
+
+@final
+@attrs.frozen
+class _Request:
+    permissions: Annotated[Permissions, "What you need."]
+    reason: Annotated[str | None, "What for, in one sentence for the user."] = None
+
+
+async def _run(args: _Request, call: ToolCall, context: ToolContext) -> ToolOutput:
+    extra = args.permissions.resolve(context.settings.cwd)
+    if extra == NO_EXTRA:
+        await trio.lowlevel.checkpoint()
+        return refuse(call, "request_permissions requires at least one permission")
+    wish = PermissionWish(call_id=call.call_id, extra=extra, reason=args.reason)
+    granted = await context.guard.grant(wish)
+    return answer(call, encode_json(_spell(granted)).decode())
+
+
+def _spell(granted: GrantedPermissions) -> dict[str, Any]:
+    permissions: dict[str, Any] = {}
+    if granted.extra.network:
+        permissions["network"] = {"enabled": True}
+    files = {
+        access: [
+            entry.place.path
+            for entry in granted.extra.files
+            if entry.access == access and isinstance(entry.place, PathPlace)
+        ]
+        for access in ("read", "write")
+    }
+    if any(files.values()):
+        permissions["file_system"] = {name: paths for name, paths in files.items() if paths}
+    return {"permissions": permissions, "scope": granted.scope}
+
+
+REQUEST_PERMISSIONS: Final[Tool] = function_tool(
+    name="request_permissions",
+    description="Asks the user for permissions that the sandbox does not give: folders to read or"
+    " to write, or the network. What is granted holds for the commands that follow in this turn,"
+    " or in the whole session, as the answer's `scope` says.",
+    arguments=_Request,
+    run=_run,
+)
