@@ -1,0 +1,403 @@
+"""What models wish for and people answer, to be played on two programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+Json = dict[str, Any]
+
+OUT: Final = "$OUT"
+"""Stands for a folder that the sandbox policy keeps from being written."""
+A: Final = f"touch {OUT}/a"
+ESCALATED: Final = {"sandbox_permissions": "require_escalated", "justification": "May I?"}
+FOLDER: Final = {"file_system": {"write": [OUT]}}
+MORE: Final = {
+    "sandbox_permissions": "with_additional_permissions",
+    "additional_permissions": FOLDER,
+    "justification": "May I?",
+}
+GRANT: Final = {"permissions": {"fileSystem": {"write": [OUT]}}}
+ASKS_FOR_PERMISSIONS: Final = "request_permissions_tool"
+ASKS_WITH_COMMANDS: Final = "exec_permission_approvals"
+MKDIR_ASKS: Final = (
+    'prefix_rule(pattern=["mkdir"], decision="prompt", justification="folders cost")\n'
+)
+RULES: Final = MKDIR_ASKS + (
+    'prefix_rule(pattern=["touch"], decision="allow")\n'
+    'prefix_rule(pattern=["ln"], decision="forbidden", justification="links are bad")\n'
+    'prefix_rule(pattern=["cp"], decision="forbidden")\n'
+    'prefix_rule(pattern=["mv"], decision="prompt")\n'
+)
+
+
+@attrs.frozen(kw_only=True)
+class Case:
+    """A conversation: in each turn, calls one after the other; and the answers to all questions."""
+
+    turns: Sequence[Sequence[Json]]
+    answers: Sequence[Any] = ()
+    """In the words of the other program's clients."""
+    policy: Any = "on-request"
+    sandbox: str = "workspace-write"
+    rules: str = ""
+    features: Sequence[str] = ()
+    said: Sequence[Sequence[Json]] | None = None
+    """Steps that the prompt itself carries, instead of those of the turns."""
+    confines: bool = False
+    """Whether a command runs in a sandbox."""
+
+    @property
+    def steps(self) -> list[list[Json]]:
+        return [step for turn in self.turns for step in [*([call] for call in turn), DONE]]
+
+    @property
+    def prompt(self) -> str:
+        return "go" if self.said is None else f"SCRIPT {json.dumps(self.said)}"
+
+    def at(self, place: Path) -> Case:
+        """The same, with the folder where it is."""
+        filled = {
+            field.name: json.loads(
+                json.dumps(getattr(self, field.name)).replace(OUT, str(place / "out"))
+            )
+            for field in attrs.fields(Case)
+        }
+        return Case(**filled)
+
+
+DONE: Final[list[Json]] = [{"say": "done"}]
+
+
+def run(command: str, **arguments: Any) -> Json:
+    return {"call": "exec_command", "args": {"cmd": command, **arguments}}
+
+
+def escalated(command: str, **arguments: Any) -> Json:
+    return run(command, **{**ESCALATED, **arguments})
+
+
+def patch(body: str) -> Json:
+    return {"custom": "apply_patch", "input": f"*** Begin Patch\n{body}\n*** End Patch\n"}
+
+
+def add(path: str, line: str = "x") -> Json:
+    return patch(f"*** Add File: {path}\n+{line}")
+
+
+def request(**permissions: Any) -> Json:
+    arguments = {"reason": "because", "permissions": permissions}
+    return {"call": "request_permissions", "args": arguments}
+
+
+def saving(*words: str) -> Json:
+    return {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": list(words)}}
+
+
+def granular(**switches: bool) -> Json:
+    names = ("sandbox_approval", "rules", "skill_approval", "request_permissions")
+    return {"granular": {name: switches.get(name, False) for name in (*names, "mcp_elicitations")}}
+
+
+def _child(*steps: Sequence[Json]) -> list[list[Json]]:
+    carried = f"SCRIPT {json.dumps([*steps, [{'say': 'the child is done'}]])}"
+    team = {"namespace": "multi_agent_v1"}
+    wait = {"targets": ["$r0c0.agent_id"], "timeout_ms": 30000}
+    return [
+        [{"call": "spawn_agent", **team, "args": {"message": carried}}],
+        [{"call": "wait_agent", **team, "args": wait}],
+        [escalated(A)],
+        DONE,
+    ]
+
+
+CASES: Final[dict[str, Case]] = {
+    "escalation, accepted each time": Case(
+        turns=[[escalated(A), escalated(A)]],
+        answers=["accept", "accept"],
+    ),
+    "escalation, accepted for the session": Case(
+        turns=[
+            [
+                escalated(A),
+                escalated(A),
+                escalated(A, justification="In other words?"),
+                escalated(f"  touch   {OUT}/a "),
+                escalated(A, login=False),
+                escalated(A, workdir=OUT),
+                escalated(f"touch {OUT}/b"),
+                escalated(A, tty=True),
+            ],
+            [escalated(A)],
+        ],
+        answers=["acceptForSession", *["accept"] * 7],
+    ),
+    "escalation, accepted with a rule": Case(
+        turns=[[escalated(A), escalated(A), run(A), escalated(f"touch {OUT}/b")]],
+        answers=[saving("touch", f"{OUT}/a"), "accept"],
+    ),
+    "escalation, a shorter rule": Case(
+        turns=[
+            [
+                escalated(A, prefix_rule=["touch"]),
+                escalated(f"touch {OUT}/b"),
+                run(f"touch {OUT}/c"),
+                escalated(f"touch {OUT}/d && mkdir {OUT}/m"),
+            ]
+        ],
+        answers=[saving("touch"), "accept"],
+    ),
+    "escalation, a rule that was there": Case(
+        turns=[[escalated(A), escalated('touch "$OUT/we ird\'q"')]],
+        answers=[saving("touch", "x"), saving("touch", "x")],
+        rules="# mine\nprefix_rule(pattern=['zz'], decision='prompt')",
+    ),
+    "escalation, no rule after all": Case(
+        turns=[[escalated(A), escalated(A)]],
+        answers=[saving(), "decline"],
+    ),
+    "escalation, which rules are proposed": Case(
+        turns=[
+            [
+                escalated(A, prefix_rule=["bash"]),
+                escalated(A, prefix_rule=["mkdir"]),
+                escalated(A, prefix_rule=[]),
+                escalated(f"{A} && mkdir -p {OUT}/m", prefix_rule=["touch"]),
+                escalated(f"{A} && mkdir -p {OUT}/m"),
+                escalated("python3 -c 1", prefix_rule=["python3"]),
+                escalated("git status", prefix_rule=["git", "status"]),
+                escalated("npm run test", prefix_rule=["npm", "run"]),
+                escalated("env touch a", prefix_rule=["env"]),
+                escalated(f"/usr/bin/touch {OUT}/p"),
+                escalated("ls | wc -l"),
+                escalated(f"echo a > {OUT}/f", prefix_rule=["echo"]),
+                escalated("echo $HOME"),
+                escalated("FOO=1 touch p"),
+                escalated("(touch p)"),
+                escalated("cat <<'X'\nhi\nX"),
+                escalated("bash -c 'touch q'"),
+                escalated("bash"),
+            ]
+        ],
+        answers=["decline"] * 18,
+    ),
+    "escalation, declined": Case(
+        turns=[[escalated(A), run("ls", sandbox_permissions="require_escalated")]],
+        answers=["decline", "decline"],
+    ),
+    "escalation, cancelled": Case(
+        turns=[[escalated(A)], []],
+        answers=["cancel"],
+    ),
+    "escalation under never": Case(
+        turns=[[escalated(A), escalated(A, prefix_rule=["touch"])]],
+        policy="never",
+    ),
+    "escalation where there is no sandbox": Case(
+        turns=[[escalated(A)]],
+        sandbox="danger-full-access",
+    ),
+    "granular, nothing may be asked": Case(
+        turns=[[escalated(A), run(f"mkdir {OUT}/m"), run("rm -rf zz"), add(f"{OUT}/p.txt")]],
+        policy=granular(),
+        rules=MKDIR_ASKS,
+    ),
+    "granular, all may be asked": Case(
+        turns=[[escalated(A), escalated(f"mkdir {OUT}/m"), run("rm -rf zz"), add(f"{OUT}/p.txt")]],
+        answers=["accept", "accept", "decline", "accept"],
+        policy=granular(sandbox_approval=True, rules=True),
+        rules=MKDIR_ASKS,
+    ),
+    "untrusted": Case(
+        turns=[[run("ls"), run("echo hi > f"), add("in.txt"), escalated(A), escalated(A)]],
+        answers=["accept", "decline", "accept", "acceptForSession", "accept"],
+        policy="untrusted",
+    ),
+    "untrusted, declined": Case(
+        turns=[[run("ls"), run("touch b"), add("in.txt")]],
+        answers=["decline"] * 3,
+        policy="untrusted",
+    ),
+    "untrusted, with rules": Case(
+        turns=[[run(A), run(f"{A} && mkdir {OUT}/m"), run("ln a b"), run("touch b && mktemp c")]],
+        answers=["decline", "decline"],
+        policy="untrusted",
+        rules=RULES,
+    ),
+    "rules": Case(
+        turns=[
+            [
+                run(A),
+                run(f"touch {OUT}/b && touch {OUT}/c"),
+                escalated(f"touch {OUT}/d"),
+                run(f"mkdir {OUT}/m"),
+                escalated(f"mkdir {OUT}/m"),
+                run("mv a b"),
+                run(f"touch {OUT}/k && mkdir {OUT}/m2"),
+                run("ln -s a b"),
+                run("cp a b"),
+                escalated("ln -s a b"),
+                run(f"touch {OUT}/e && ln -s a b"),
+                escalated(f"mkdir -p {OUT}/m2 && ls", prefix_rule=["mkdir"]),
+            ]
+        ],
+        answers=["decline", "accept", "decline", "decline", "decline"],
+        sandbox="read-only",
+        rules=RULES,
+    ),
+    "rules under never": Case(
+        turns=[[run(A), run(f"mkdir {OUT}/m"), run("ln -s a b"), run("cp a b"), escalated(A)]],
+        policy="never",
+        sandbox="read-only",
+        rules=RULES,
+    ),
+    "rules, accepted for the session": Case(
+        turns=[[escalated(f"mkdir -p {OUT}/m"), escalated(f"mkdir -p {OUT}/m")]],
+        answers=["acceptForSession"],
+        sandbox="read-only",
+        rules=RULES,
+    ),
+    "rules, cancelled": Case(
+        turns=[[run(f"mkdir {OUT}/m")], []],
+        answers=["cancel"],
+        rules=RULES,
+    ),
+    "danger": Case(
+        turns=[[run("rm -rf zz"), run("rm -rf zz"), escalated("rm -rf zz"), run("rm -rf yy")]],
+        answers=["decline", "acceptForSession", "decline"],
+        sandbox="danger-full-access",
+    ),
+    "danger, accepted with a rule": Case(
+        turns=[[run("rm -rf zz"), run("rm -rf zz"), run("rm -rf yy")]],
+        answers=[saving("rm", "-rf", "zz"), "decline"],
+        sandbox="danger-full-access",
+    ),
+    "danger under never": Case(
+        turns=[[run("rm -rf zz"), run("bash -c 'rm -rf x'"), run("sudo rm -f x && echo y")]],
+        policy="never",
+        sandbox="danger-full-access",
+    ),
+    "patch, accepted": Case(
+        turns=[[add(f"{OUT}/p.txt"), add(f"{OUT}/p.txt", "y"), add("in.txt")]],
+        answers=["accept", "accept"],
+    ),
+    "patch, accepted for the session": Case(
+        turns=[
+            [add(f"{OUT}/p.txt")],
+            [
+                add(f"{OUT}/p.txt", "y"),
+                add(f"{OUT}/q.txt"),
+                patch(
+                    f"*** Update File: {OUT}/p.txt\n@@\n-y\n+z\n*** Add File: {OUT}/q.txt\n+x"
+                ),
+                run(
+                    f"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {OUT}/r.txt\n+x\n"
+                    "*** End Patch\nEOF"
+                ),
+            ],
+        ],
+        answers=["acceptForSession", "acceptForSession", "decline"],
+    ),
+    "patch, declined": Case(
+        turns=[[add(f"{OUT}/p.txt"), add("in.txt")]],
+        answers=["decline", "decline"],
+        sandbox="read-only",
+    ),
+    "patch, cancelled": Case(
+        turns=[[add(f"{OUT}/p.txt")], []],
+        answers=["cancel"],
+    ),
+    "patch, cannot be applied": Case(
+        turns=[[patch(f"*** Update File: {OUT}/none.txt\n@@\n-y\n+z")]],
+    ),
+    "patch under never": Case(
+        turns=[[add(f"{OUT}/p.txt"), patch(f"*** Add File: in.txt\n+x\n*** Add File: {OUT}/p\n+x")]],
+        policy="never",
+    ),
+    "permissions for the turn": Case(
+        turns=[
+            [request(**FOLDER), run(A), add(f"{OUT}/p.txt"), run(f"touch {OUT}/b", **MORE)],
+            [add(f"{OUT}/q.txt")],
+        ],
+        answers=[{**GRANT, "scope": "turn"}, "decline"],
+        features=[ASKS_FOR_PERMISSIONS, ASKS_WITH_COMMANDS],
+        confines=True,
+    ),
+    "permissions for the session": Case(
+        turns=[[request(**FOLDER), run(A)], [run(f"touch {OUT}/c"), add(f"{OUT}/q.txt")]],
+        answers=[{**GRANT, "scope": "session"}],
+        features=[ASKS_FOR_PERMISSIONS],
+        confines=True,
+    ),
+    "permissions that are not granted": Case(
+        turns=[
+            [
+                request(**FOLDER),
+                add(f"{OUT}/p.txt"),
+                request(network={"enabled": True}, **FOLDER),
+                request(**FOLDER),
+                request(),
+                request(bogus=1),
+            ]
+        ],
+        answers=[
+            {"permissions": {}},
+            "decline",
+            GRANT,
+            {"permissions": {"fileSystem": {"write": ["/"]}}},
+        ],
+        features=[ASKS_FOR_PERMISSIONS],
+    ),
+    "permissions under never": Case(
+        turns=[[request(**FOLDER), run(A, **MORE)]],
+        policy="never",
+        features=[ASKS_FOR_PERMISSIONS, ASKS_WITH_COMMANDS],
+    ),
+    "permissions with a command": Case(
+        turns=[
+            [
+                run(A, **MORE),
+                run(A, **MORE),
+                run(A, **MORE),
+                run(f"touch {OUT}/b", **MORE),
+                run(A, additional_permissions=FOLDER),
+            ],
+            [run(A, **MORE)],
+        ],
+        answers=["accept", "acceptForSession", "decline"],
+        features=[ASKS_WITH_COMMANDS],
+        confines=True,
+    ),
+    "permissions with a command, wrongly": Case(
+        turns=[
+            [
+                run(A, sandbox_permissions="with_additional_permissions", justification="j"),
+                run(A, **{**MORE, "additional_permissions": {}}),
+                run(A, **{**ESCALATED, "additional_permissions": FOLDER}),
+            ]
+        ],
+        features=[ASKS_WITH_COMMANDS],
+    ),
+    "tools that are switched off": Case(
+        turns=[[request(**FOLDER), run(A, **MORE), run(A, sandbox_permissions="bogus")]],
+    ),
+    "a child, accepted for the session": Case(
+        turns=[],
+        said=_child([escalated(A)], [escalated(A)]),
+        answers=["acceptForSession", "accept"],
+    ),
+    "a child, declined": Case(
+        turns=[],
+        said=_child([escalated(A)]),
+        answers=["decline", "decline"],
+    ),
+    "a child, accepted with a rule": Case(
+        turns=[],
+        said=_child([escalated(A)]),
+        answers=[saving("touch")],
+    ),
+}
