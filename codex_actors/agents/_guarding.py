@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 from ..approvals import ApprovalOffice, Approver, Asker, NotAsked, RuleBook, TurnGuard
 from ..config import find_rule_directories
-from ..protocol import Accepted, ApprovalRequest, Decide, GuideRules, Refused, Settings, Verdict
+from ..core import Entry, Steered
+from ..protocol import (
+    Accepted,
+    ApprovalRequest,
+    Decide,
+    GuideRules,
+    Refused,
+    Settings,
+    Verdict,
+    developer_message,
+)
 from ._services import AgentServices
 from ._slots import Slot
 
@@ -41,6 +51,7 @@ def open_office(
 
 def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:
     """Return what guards the calls of one turn."""
+    desk = thread.commons.desks[thread.id]
     asker = Asker(
         office=thread.commons.office,
         agent=thread.path,
@@ -48,7 +59,8 @@ def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:
         turn_id=turn_id,
         announce=thread.hear,
         waiting=slot.waiting,
-        abort=partial(_end_turn, thread.commons.desks[thread.id]),
+        abort=partial(_end_turn, desk),
+        tell_model=partial(_tell_model, desk),
     )
     return TurnGuard(settings=thread.settings, asker=asker)
 
@@ -56,6 +68,11 @@ def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:
 def _end_turn(desk: Desk, by: str = "user") -> None:
     desk.fence = by
     desk.interrupt(by)
+
+
+def _tell_model(desk: Desk, text: str) -> None:
+    if desk.run is not None:
+        desk.run.post(Steered((Entry(developer_message(text)),), quiet=True))
 
 
 def answer_question(commons: Commons, desk: Desk, op: Decide) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import final
@@ -48,6 +49,8 @@ class Asker:
     """Around what waits for a person."""
     abort: Callable[[], None]
     """Ends the turn; whoever asks is cancelled then."""
+    tell_model: Callable[[str], None]
+    """Adds a developer's message to the conversation."""
 
     def request(
         self,
@@ -103,15 +106,21 @@ class Asker:
             case Aborted():
                 self.abort()
                 await trio.sleep_forever()
-            case ApprovedForSession():
+            case ApprovedForSession() if question.is_shown:
                 self.office.grants.add(question.request)
             case ApprovedWithRule(prefix):
-                problem = await self.office.allow(prefix)
-                if problem is not None:
-                    self.announce(WarningRaised(problem))
+                await self._allow(prefix)
             case _:
                 pass
         return decision
+
+    async def _allow(self, prefix: tuple[str, ...]) -> None:
+        problem = await self.office.allow(prefix)
+        if problem is None:
+            saved = json.dumps(prefix, ensure_ascii=False)
+            self.tell_model(f"Approved command prefix saved:\n- {saved}")
+        else:
+            self.announce(WarningRaised(f"Failed to apply execpolicy amendment: {problem}"))
 
     def _begin(self, question: Question) -> None:
         item = question.item("in_progress")

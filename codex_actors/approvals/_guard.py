@@ -14,6 +14,7 @@ from ..core import (
     Case,
     CommandWish,
     Course,
+    InputWish,
     PatchWish,
     PermissionWish,
     Permit,
@@ -65,23 +66,27 @@ class TurnGuard:
     _extra: ExtraPermissions = NO_EXTRA
     """What the turn was granted."""
 
+    @property
+    def held(self) -> ExtraPermissions:
+        """See `codex_actors.tools.Guard.held`."""
+        return add_extra(self._extra, self.asker.office.grants.held(self.asker.thread_id))
+
     async def admit_command(self, wish: CommandWish, /) -> Permit | Refusal:
         """See `codex_actors.tools.Guard.admit_command`."""
         try:
             policy = await self.asker.office.rules.policy(self.settings.cwd)
         except RulesError as error:
             return Refusal(str(error))
+        if wish.wants == "extra" and not lacks(self.held, wish.extra):
+            wish = attrs.evolve(wish, wants="default")
         escalation = refuse_escalation(self.settings.approval_policy)
         if wish.wants != "default" and escalation is not None:
             return Refusal(escalation)
-        held = self._held()
-        if wish.wants == "extra" and not lacks(held, wish.extra):
-            wish = attrs.evolve(wish, wants="default")
         verdict = policy.judge(wish.argv, self._situation(wish))
         course = set_out(self._case(wish, verdict))
         match course.step:
             case Attempt(unconfined):
-                return Permit(unconfined=unconfined, extra=held, course=course)
+                return Permit(unconfined=unconfined, extra=self.held, course=course)
             case Ask(unconfined):
                 question = self._about_command(wish, verdict, policy, unconfined=unconfined)
                 return await self._follow(question, course, wish)
@@ -103,6 +108,20 @@ class TurnGuard:
             justification=wish.justification,
         )
         return await self._follow(Question(request=request, reason=_IN_THE_WAY), course, wish)
+
+    async def admit_input(self, wish: InputWish, /) -> Permit | Refusal:
+        """See `codex_actors.tools.Guard.admit_input`. Each input is asked about by itself."""
+        action = RunCommand(
+            command=("write_stdin", "--session-id", str(wish.session_id), wish.chars),
+            cwd=wish.cwd,
+            environment="",
+            tty=True,
+            unconfined=True,
+        )
+        why = "it types into a command that runs without the sandbox"
+        request = self.asker.request(wish.call_id, action, why)
+        answer = await self.asker.ask(Question(request=request, reason=why, is_shown=False))
+        return Permit(unconfined=True) if is_yes(answer) else Refusal(why_not(answer))
 
     async def admit_patch(self, wish: PatchWish, /) -> Permit | Refusal:
         """See `codex_actors.tools.Guard.admit_patch`."""
@@ -157,7 +176,7 @@ class TurnGuard:
         course = on_answer(course, approved=is_yes(answer))
         if not isinstance(course.step, Attempt):
             return Refusal(why_not(answer))
-        extra = self._held()
+        extra = self.held
         if wish.wants == "extra":
             extra = add_extra(extra, wish.extra)
         return Permit(
@@ -166,9 +185,6 @@ class TurnGuard:
             started_at_ms=started_at_ms,
             course=course,
         )
-
-    def _held(self) -> ExtraPermissions:
-        return add_extra(self._extra, self.asker.office.grants.held(self.asker.thread_id))
 
     def _situation(self, wish: CommandWish) -> Situation:
         return Situation(

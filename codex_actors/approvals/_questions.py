@@ -29,6 +29,8 @@ class Question:
     request: ApprovalRequest
     reason: str | None = None
     """Why, in the reference's words."""
+    is_shown: bool = True
+    """Whether it is about a piece of the turn; what is not shown is not remembered, either."""
 
     def event(self) -> ApprovalEvent:
         """The hint that it is asked."""
@@ -66,7 +68,7 @@ class Question:
 
     def item(self, status: ItemProgress, stderr: str | None = None) -> _Item | None:
         """The piece of the turn that it is about; permissions are none."""
-        match self.request.action:
+        match self.request.action if self.is_shown else None:
             case RunCommand() as run:
                 return CommandItem(
                     id=self.request.call_id,
@@ -84,7 +86,7 @@ class Question:
                     stdout=None if stderr is None else "",
                     stderr=stderr,
                 )
-            case GainPermissions():
+            case _:
                 return None
 
 

@@ -12,6 +12,7 @@ FEATURES: Final = (
     "request_permissions_tool",
     "undo",
     "update_plan",
+    "write_stdin_approval",
 )
 """What does something here: see `codex_actors.tools.standard_tools`, and `Collaboration`."""
 
@@ -58,8 +59,7 @@ _ELSEWHERE: Final = """
     unavailable_dummy_tools unbounded_connection_retries unified_exec unified_exec_tty
     unified_exec_zsh_fork unified_image_budget use_agent_identity use_legacy_landlock
     use_linux_sandbox_bwrap use_xaa view_image web_search_cached web_search_request
-    windows_sandbox_service workspace_dependencies workspace_owner_usage_nudge worktrees
-    write_stdin_approval"""
+    windows_sandbox_service workspace_dependencies workspace_owner_usage_nudge worktrees"""
 
 ELSEWHERE: Final = tuple(_ELSEWHERE.split())
 """Features of the reference that do nothing here, from the list that its release 0.163 prints."""

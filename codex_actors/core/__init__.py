@@ -126,6 +126,7 @@ from ._patch_shell import find_shell_patch as find_shell_patch
 from ._patch_shell import heredoc_body as heredoc_body
 from ._permits import NO_EXTRA as NO_EXTRA
 from ._permits import CommandWish as CommandWish
+from ._permits import InputWish as InputWish
 from ._permits import PatchWish as PatchWish
 from ._permits import PermissionWish as PermissionWish
 from ._permits import Permit as Permit
@@ -139,6 +140,7 @@ from ._refusals import explain_forbidden as explain_forbidden
 from ._refusals import explain_question as explain_question
 from ._refusals import format_rejected as format_rejected
 from ._refusals import refuse_escalation as refuse_escalation
+from ._refusals import refuse_extra as refuse_extra
 from ._replay import Replayed as Replayed
 from ._replay import legacy_compaction as legacy_compaction
 from ._replay import replay as replay

@@ -91,6 +91,12 @@ class Course:
         return isinstance(self.step, Refuse | Accept)
 
     @property
+    def is_escalated(self) -> bool:
+        """Whether it goes without the sandbox that is there, and no rule says so."""
+        free = isinstance(self.step, Attempt) and self.step.unconfined
+        return free and not self.case.by_rule and not self.case.is_unconfined
+
+    @property
     def may_go_on(self) -> bool:
         """Whether an attempt that the sandbox was in the way of would not be the last."""
         confined = isinstance(self.step, Attempt) and not self.step.unconfined

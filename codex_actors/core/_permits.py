@@ -34,6 +34,18 @@ class CommandWish:
 
 @final
 @attrs.frozen(kw_only=True)
+class InputWish:
+    """What a call is about to type into a command that runs without the sandbox."""
+
+    call_id: str
+    session_id: int
+    chars: str
+    cwd: str
+    """The directory that the command was started in."""
+
+
+@final
+@attrs.frozen(kw_only=True)
 class PatchWish:
     """A patch that a call is about to apply."""
 
@@ -69,6 +81,12 @@ class Permit:
     """When people were told that it begins, if somebody was asked; Unix milliseconds."""
     course: Course | None = None
     """How far it has come."""
+
+    @property
+    def is_escalated(self) -> bool:
+        """Whether it goes without the sandbox because somebody let just this do so."""
+        course = self.course
+        return course is not None and self.unconfined and course.is_escalated
 
     @property
     def may_retry(self) -> bool:

@@ -40,6 +40,16 @@ def refuse_escalation(policy: ApprovalPolicy) -> str | None:
     )
 
 
+def refuse_extra(policy: ApprovalPolicy) -> str | None:
+    """Return why nobody can be asked to allow a command more than the sandbox does, if so."""
+    if policy == "on-request":
+        return None
+    return (
+        f"approval policy is {_spell_policy(policy)}; reject command \N{EM DASH} you cannot request"
+        " additional permissions unless the approval policy is OnRequest"
+    )
+
+
 def _spell_policy(policy: ApprovalPolicy) -> str:
     if not isinstance(policy, Granular):
         return _WORDS[policy]

@@ -151,7 +151,9 @@ def _by_rule(match: RuleMatch, situation: Situation) -> _Ruling:
 def _without_rule(part: Words, situation: Situation, *, is_safe: bool) -> _Ruling:
     policy = situation.approval_policy
     if is_dangerous_command(part):
-        return _of_danger(situation)
+        return _ask(
+            situation, "sandbox_approval", "it may remove what nobody can bring back", _DANGER
+        )
     if policy == "untrusted":
         if is_safe and not situation.escalates:
             return _Ruling("allow")
@@ -161,13 +163,6 @@ def _without_rule(part: Words, situation: Situation, *, is_safe: bool) -> _Rulin
         return _Ruling("allow")
     reason = "it asks for more than the sandbox permits"
     return _ask(situation, "sandbox_approval", reason, _ESCALATION)
-
-
-def _of_danger(situation: Situation) -> _Ruling:
-    if situation.approval_policy == "never" and _is_unconfined(situation):
-        # Whoever chose both has been asked before; what confines it is not ours.
-        return _Ruling("allow")
-    return _ask(situation, "sandbox_approval", "it may remove what nobody can bring back", _DANGER)
 
 
 def _is_unconfined(situation: Situation) -> bool:

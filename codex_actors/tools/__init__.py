@@ -12,6 +12,8 @@ from ._apply_patch import FREEFORM_PATCH as FREEFORM_PATCH
 from ._apply_patch import FUNCTION_PATCH as FUNCTION_PATCH
 from ._arguments import function_tool as function_tool
 from ._changes import TurnChanges as TurnChanges
+from ._exec_command import EXEC_COMMAND as EXEC_COMMAND
+from ._exec_command import EXEC_WITH_MORE as EXEC_WITH_MORE
 from ._guard import AsksNobody as AsksNobody
 from ._guard import Guard as Guard
 from ._patch_files import FileTrouble as FileTrouble
@@ -24,9 +26,6 @@ from ._sessions import ProcessStarter as ProcessStarter
 from ._sessions import TooManyCommands as TooManyCommands
 from ._sessions import exec_sessions as exec_sessions
 from ._sessions import open_exec_sessions as open_exec_sessions
-from ._shell import EXEC_COMMAND as EXEC_COMMAND
-from ._shell import EXEC_WITH_MORE as EXEC_WITH_MORE
-from ._shell import WRITE_STDIN as WRITE_STDIN
 from ._standard import standard_toolbox as standard_toolbox
 from ._standard import standard_tools as standard_tools
 from ._tool import DuplicateTool as DuplicateTool
@@ -40,3 +39,4 @@ from ._tool import refuse as refuse
 from ._view_image import MAX_IMAGE_BYTES as MAX_IMAGE_BYTES
 from ._view_image import load_image as load_image
 from ._view_image import view_image as view_image
+from ._write_stdin import WRITE_STDIN as WRITE_STDIN

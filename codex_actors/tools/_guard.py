@@ -10,13 +10,14 @@ import trio
 from ..core import (
     NO_EXTRA,
     CommandWish,
+    InputWish,
     PatchWish,
     PermissionWish,
     Permit,
     Refusal,
     refuse_escalation,
 )
-from ..protocol import ApprovalPolicy, GrantedPermissions
+from ..protocol import ApprovalPolicy, ExtraPermissions, GrantedPermissions
 
 
 class Guard(Protocol):
@@ -25,6 +26,11 @@ class Guard(Protocol):
     Each of its methods may take as long as a person needs. Cancelling one means that no answer
     is needed any more; nothing was permitted then.
     """
+
+    @property
+    def held(self) -> ExtraPermissions:
+        """What may be done beyond the sandbox policy without asking."""
+        ...
 
     async def admit_command(self, wish: CommandWish, /) -> Permit | Refusal:
         """Decide whether a command may be attempted, and how."""
@@ -40,6 +46,10 @@ class Guard(Protocol):
         Returns:
             What to attempt it with once more; None: what came of it stands.
         """
+        ...
+
+    async def admit_input(self, wish: InputWish, /) -> Permit | Refusal:
+        """Decide whether something may be typed into a command that runs without the sandbox."""
         ...
 
     async def admit_patch(self, wish: PatchWish, /) -> Permit | Refusal:
@@ -58,6 +68,10 @@ class AsksNobody:
 
     approval_policy: ApprovalPolicy = "never"
 
+    @property
+    def held(self) -> ExtraPermissions:
+        return NO_EXTRA
+
     async def admit_command(self, wish: CommandWish) -> Permit | Refusal:
         await trio.lowlevel.checkpoint()
         if wish.wants == "default":
@@ -67,6 +81,10 @@ class AsksNobody:
     async def retry_command(self, _: CommandWish, __: Permit) -> Permit | Refusal | None:
         await trio.lowlevel.checkpoint()
         return None
+
+    async def admit_input(self, _: InputWish) -> Permit | Refusal:
+        await trio.lowlevel.checkpoint()
+        return Refusal("nobody can be asked")
 
     async def admit_patch(self, wish: PatchWish) -> Permit | Refusal:
         await trio.lowlevel.checkpoint()

@@ -6,8 +6,8 @@ import os.path
 from collections.abc import Iterable
 from typing import Final
 
-from ..core import Reach, ReachRule, tokens_of_bytes, widen
-from ..protocol import ReadOnly, Settings, TruncationPolicy
+from ..core import NO_EXTRA, Reach, ReachRule, tokens_of_bytes, widen
+from ..protocol import ExtraPermissions, ManagedProfile, ReadOnly, Settings, TruncationPolicy
 from ..sandbox import resolve_reach
 
 DEFAULT_OUTPUT_TOKENS: Final = 10_000
@@ -19,13 +19,21 @@ def absolute(path: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, path))
 
 
-def reach_of(settings: Settings) -> Reach:
+def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
     """Return what this program itself may touch on behalf of an agent. Blocks.
 
     Who chose no policy may read only.
+
+    Args:
+        settings: The agent's.
+        extra: What it may touch beyond its policy.
     """
     policy = settings.sandbox_policy or ReadOnly()
-    return resolve_reach(policy, settings.cwd, settings.environment)
+    reach = resolve_reach(policy, settings.cwd, settings.environment)
+    if extra == NO_EXTRA:
+        return reach
+    more = ManagedProfile(entries=extra.files)
+    return widen(reach, resolve_reach(more, settings.cwd, settings.environment))
 
 
 def widen_to(reach: Reach, paths: Iterable[str]) -> Reach:

@@ -20,7 +20,7 @@ from ..core import (
     find_beyond,
     parse_patch,
 )
-from ..protocol import FileChange, FileChangeItem, Settings
+from ..protocol import FileChange, FileChangeItem
 from ._announce import announce_completed, announce_started
 from ._limits import reach_of, widen_to
 from ._patch_files import FileTrouble, carry_out, read_text
@@ -49,7 +49,7 @@ async def run_patch(text: str, cwd: str, call_id: str, context: ToolContext) -> 
     Cancellation: before writing, nothing has happened; writing is not cut off.
     """
     try:
-        plan = await trio.to_thread.run_sync(_prepare, text, cwd, context.settings)
+        plan = await trio.to_thread.run_sync(_prepare, text, cwd, context)
     except (PatchError, FileTrouble) as error:
         reason = error.explain() if isinstance(error, PatchError) else str(error)
         return Patched(f"apply_patch verification failed: {reason}", ok=False)
@@ -126,14 +126,14 @@ async def _write(plan: _Plan) -> str | None:
 # --- in a thread ------------------------------------------------------------
 
 
-def _prepare(text: str, cwd: str, settings: Settings) -> _Plan:
+def _prepare(text: str, cwd: str, context: ToolContext) -> _Plan:
     """Read what the patch touches, and find out what it does.
 
     Raises:
         PatchError: as `parse_patch` and `apply_patch` say.
         FileTrouble: if a file cannot be read; the message names the hunk.
     """
-    reach = reach_of(settings)
+    reach = reach_of(context.settings, context.guard.held)
     patch = parse_patch(text)
     if patch.environment is not None:
         raise PatchError("there are no environments to choose from; leave the line out")

@@ -33,20 +33,20 @@ async def _run(args: _Request, call: ToolCall, context: ToolContext) -> ToolOutp
 
 
 def _spell(granted: GrantedPermissions) -> dict[str, Any]:
-    permissions: dict[str, Any] = {}
-    if granted.extra.network:
-        permissions["network"] = {"enabled": True}
-    files = {
-        access: [
-            entry.place.path
-            for entry in granted.extra.files
-            if entry.access == access and isinstance(entry.place, PathPlace)
-        ]
-        for access in ("read", "write")
+    files = {access: _paths(granted, access) for access in ("read", "write")}
+    permissions = {
+        "network": {"enabled": True} if granted.extra.network else None,
+        "file_system": {name: paths for name, paths in files.items() if paths} or None,
     }
-    if any(files.values()):
-        permissions["file_system"] = {name: paths for name, paths in files.items() if paths}
     return {"permissions": permissions, "scope": granted.scope}
+
+
+def _paths(granted: GrantedPermissions, access: str) -> list[str]:
+    return [
+        entry.place.path
+        for entry in granted.extra.files
+        if entry.access == access and isinstance(entry.place, PathPlace)
+    ]
 
 
 REQUEST_PERMISSIONS: Final[Tool] = function_tool(

@@ -9,7 +9,7 @@ from typing import Final, Protocol, final
 
 import trio
 
-from ..core import Captured
+from ..core import Captured, Permit
 from ..protocol import CommandItem, CommandOutput
 from ..sandbox import ProcessSpec, ProcessSurvived, Survivor
 from ._announce import announce_completed, announce_started
@@ -61,7 +61,7 @@ class Session:
         call_id: str,
         spec: ProcessSpec,
         context: ToolContext,
-        started_at_ms: int | None = None,
+        permit: Permit = Permit(),
     ) -> None:
         self.id: Final = session_id
         self.call_id: Final = call_id
@@ -69,7 +69,9 @@ class Session:
         self.output: Final = CommandOutputBuffer(self._announce_output)
         self._context = context
         self._process: RunningProcess | None = None
-        self._started_at_ms = started_at_ms
+        self.is_escalated: Final = permit.is_escalated
+        """Whether somebody has let it run without the sandbox."""
+        self._started_at_ms = permit.started_at_ms
         self._started_at = trio.current_time()
         self._exit_code: int | None = None
         self._killed = False

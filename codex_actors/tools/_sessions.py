@@ -102,7 +102,7 @@ class ExecSessions:
             extra=permit.extra,
         )
         self._make_room(context)
-        session = Session(self._free_id(), call_id, spec, context, permit.started_at_ms)
+        session = Session(self._free_id(), call_id, spec, context, permit)
         self._sessions[session.id] = session
         try:
             process = await self._processes.start(confined, session.output)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ..protocol import Settings
 from ._apply_patch import FREEFORM_PATCH, FUNCTION_PATCH
+from ._exec_command import EXEC_COMMAND, EXEC_WITH_MORE
 from ._plan import UPDATE_PLAN
 from ._request_permissions import REQUEST_PERMISSIONS
-from ._shell import EXEC_COMMAND, EXEC_WITH_MORE, WRITE_STDIN
 from ._tool import Tool, Toolbox
 from ._view_image import view_image
+from ._write_stdin import WRITE_STDIN
 
 
 def standard_tools(settings: Settings) -> tuple[Tool, ...]:
