@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import final
+from typing import Final, final
 
 import attrs
 import trio
@@ -32,6 +32,8 @@ from ._office import FAILED, ApprovalOffice
 from ._questions import Question
 
 _CHOICES: tuple[Choice, ...] = ("approve", "approve_for_session", "deny", "abort")
+_CUT_OFF: Final = Denied("aborted by user")
+"""What is told of a question whose turn has ended before its answer."""
 _WITH_RULE: tuple[Choice, ...] = (*_CHOICES[:2], "approve_with_rule", *_CHOICES[2:])
 
 
@@ -89,7 +91,7 @@ class Asker:
 
         Cancellation: the question is taken back. An answer that ends the turn waits for that.
         """
-        decision: ApprovalDecision = FAILED
+        decision: ApprovalDecision = _CUT_OFF
         self.announce(question.event())
         self._begin(question)
         try:

@@ -132,6 +132,8 @@ from ._permits import PermissionWish as PermissionWish
 from ._permits import Permit as Permit
 from ._permits import Refusal as Refusal
 from ._profiles import profile_of as profile_of
+from ._quote import join_words as join_words
+from ._quote import quote_word as quote_word
 from ._reach import UNCONFINED as UNCONFINED
 from ._reach import Reach as Reach
 from ._reach import ReachRule as ReachRule

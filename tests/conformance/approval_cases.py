@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,11 +37,11 @@ RULES: Final = MKDIR_ASKS + (
 
 @attrs.frozen(kw_only=True)
 class Case:
-    """A conversation: in each turn, calls one after the other; and the answers to all questions."""
+    """A conversation: in each turn, calls one after the other; and what is answered to its questions."""
 
     turns: Sequence[Sequence[Json]]
-    answers: Sequence[Any] = ()
-    """In the words of the other program's clients."""
+    answers: Mapping[str, Any] = attrs.field(factory=dict)
+    """By the call; in the words of the other program's clients."""
     policy: Any = "on-request"
     sandbox: str = "workspace-write"
     rules: str = ""
@@ -50,6 +50,10 @@ class Case:
     """Steps that the prompt itself carries, instead of those of the turns."""
     confines: bool = False
     """Whether a command runs in a sandbox."""
+
+    def answer(self, call: str) -> Any:
+        assert call in self.answers, f"nobody expected a question about {call}"
+        return self.answers[call]
 
     @property
     def steps(self) -> list[list[Json]]:
@@ -98,6 +102,10 @@ def saving(*words: str) -> Json:
     return {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": list(words)}}
 
 
+def everywhere(answer: Any, start: int, end: int) -> Json:
+    return {f"r{step}c0": answer for step in range(start, end)}
+
+
 def granular(**switches: bool) -> Json:
     names = ("sandbox_approval", "rules", "skill_approval", "request_permissions")
     return {"granular": {name: switches.get(name, False) for name in (*names, "mcp_elicitations")}}
@@ -118,7 +126,7 @@ def _child(*steps: Sequence[Json]) -> list[list[Json]]:
 CASES: Final[dict[str, Case]] = {
     "escalation, accepted each time": Case(
         turns=[[escalated(A), escalated(A)]],
-        answers=["accept", "accept"],
+        answers={"r0c0": "accept", "r1c0": "accept"},
     ),
     "escalation, accepted for the session": Case(
         turns=[
@@ -134,11 +142,11 @@ CASES: Final[dict[str, Case]] = {
             ],
             [escalated(A)],
         ],
-        answers=["acceptForSession", *["accept"] * 7],
+        answers={"r0c0": "acceptForSession"} | everywhere("accept", 1, 9),
     ),
     "escalation, accepted with a rule": Case(
         turns=[[escalated(A), escalated(A), run(A), escalated(f"touch {OUT}/b")]],
-        answers=[saving("touch", f"{OUT}/a"), "accept"],
+        answers={"r0c0": saving("touch", f"{OUT}/a"), "r3c0": "accept"},
     ),
     "escalation, a shorter rule": Case(
         turns=[
@@ -149,16 +157,16 @@ CASES: Final[dict[str, Case]] = {
                 escalated(f"touch {OUT}/d && mkdir {OUT}/m"),
             ]
         ],
-        answers=[saving("touch"), "accept"],
+        answers={"r0c0": saving("touch"), "r3c0": "accept"},
     ),
     "escalation, a rule that was there": Case(
         turns=[[escalated(A), escalated('touch "$OUT/we ird\'q"')]],
-        answers=[saving("touch", "x"), saving("touch", "x")],
+        answers=everywhere(saving("touch", "x"), 0, 2),
         rules="# mine\nprefix_rule(pattern=['zz'], decision='prompt')",
     ),
     "escalation, no rule after all": Case(
         turns=[[escalated(A), escalated(A)]],
-        answers=[saving(), "decline"],
+        answers={"r0c0": saving(), "r1c0": "decline"},
     ),
     "escalation, which rules are proposed": Case(
         turns=[
@@ -183,15 +191,15 @@ CASES: Final[dict[str, Case]] = {
                 escalated("bash"),
             ]
         ],
-        answers=["decline"] * 18,
+        answers=everywhere("decline", 0, 18),
     ),
     "escalation, declined": Case(
         turns=[[escalated(A), run("ls", sandbox_permissions="require_escalated")]],
-        answers=["decline", "decline"],
+        answers={"r0c0": "decline", "r1c0": "decline"},
     ),
     "escalation, cancelled": Case(
         turns=[[escalated(A)], []],
-        answers=["cancel"],
+        answers={"r0c0": "cancel"},
     ),
     "escalation under never": Case(
         turns=[[escalated(A), escalated(A, prefix_rule=["touch"])]],
@@ -208,23 +216,29 @@ CASES: Final[dict[str, Case]] = {
     ),
     "granular, all may be asked": Case(
         turns=[[escalated(A), escalated(f"mkdir {OUT}/m"), run("rm -rf zz"), add(f"{OUT}/p.txt")]],
-        answers=["accept", "accept", "decline", "accept"],
+        answers={"r0c0": "accept", "r1c0": "accept", "r2c0": "decline", "r3c0": "accept"},
         policy=granular(sandbox_approval=True, rules=True),
         rules=MKDIR_ASKS,
     ),
     "untrusted": Case(
         turns=[[run("ls"), run("echo hi > f"), add("in.txt"), escalated(A), escalated(A)]],
-        answers=["accept", "decline", "accept", "acceptForSession", "accept"],
+        answers={
+            "r0c0": "accept",
+            "r1c0": "decline",
+            "r2c0": "accept",
+            "r3c0": "acceptForSession",
+            "r4c0": "accept",
+        },
         policy="untrusted",
     ),
     "untrusted, declined": Case(
         turns=[[run("ls"), run("touch b"), add("in.txt")]],
-        answers=["decline"] * 3,
+        answers=everywhere("decline", 0, 3),
         policy="untrusted",
     ),
     "untrusted, with rules": Case(
         turns=[[run(A), run(f"{A} && mkdir {OUT}/m"), run("ln a b"), run("touch b && mktemp c")]],
-        answers=["decline", "decline"],
+        answers={"r1c0": "decline", "r3c0": "decline"},
         policy="untrusted",
         rules=RULES,
     ),
@@ -245,7 +259,7 @@ CASES: Final[dict[str, Case]] = {
                 escalated(f"mkdir -p {OUT}/m2 && ls", prefix_rule=["mkdir"]),
             ]
         ],
-        answers=["decline", "accept", "decline", "decline", "decline"],
+        answers=everywhere("decline", 0, 12) | {"r4c0": "accept"},
         sandbox="read-only",
         rules=RULES,
     ),
@@ -257,23 +271,23 @@ CASES: Final[dict[str, Case]] = {
     ),
     "rules, accepted for the session": Case(
         turns=[[escalated(f"mkdir -p {OUT}/m"), escalated(f"mkdir -p {OUT}/m")]],
-        answers=["acceptForSession"],
+        answers={"r0c0": "acceptForSession"},
         sandbox="read-only",
         rules=RULES,
     ),
     "rules, cancelled": Case(
         turns=[[run(f"mkdir {OUT}/m")], []],
-        answers=["cancel"],
+        answers={"r0c0": "cancel"},
         rules=RULES,
     ),
     "danger": Case(
         turns=[[run("rm -rf zz"), run("rm -rf zz"), escalated("rm -rf zz"), run("rm -rf yy")]],
-        answers=["decline", "acceptForSession", "decline"],
+        answers={"r0c0": "decline", "r1c0": "acceptForSession", "r3c0": "decline"},
         sandbox="danger-full-access",
     ),
     "danger, accepted with a rule": Case(
         turns=[[run("rm -rf zz"), run("rm -rf zz"), run("rm -rf yy")]],
-        answers=[saving("rm", "-rf", "zz"), "decline"],
+        answers={"r0c0": saving("rm", "-rf", "zz"), "r2c0": "decline"},
         sandbox="danger-full-access",
     ),
     "danger under never": Case(
@@ -283,7 +297,7 @@ CASES: Final[dict[str, Case]] = {
     ),
     "patch, accepted": Case(
         turns=[[add(f"{OUT}/p.txt"), add(f"{OUT}/p.txt", "y"), add("in.txt")]],
-        answers=["accept", "accept"],
+        answers={"r0c0": "accept", "r1c0": "accept"},
     ),
     "patch, accepted for the session": Case(
         turns=[
@@ -291,31 +305,31 @@ CASES: Final[dict[str, Case]] = {
             [
                 add(f"{OUT}/p.txt", "y"),
                 add(f"{OUT}/q.txt"),
-                patch(
-                    f"*** Update File: {OUT}/p.txt\n@@\n-y\n+z\n*** Add File: {OUT}/q.txt\n+x"
-                ),
+                patch(f"*** Update File: {OUT}/p.txt\n@@\n-y\n+z\n*** Add File: {OUT}/q.txt\n+x"),
                 run(
                     f"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {OUT}/r.txt\n+x\n"
                     "*** End Patch\nEOF"
                 ),
             ],
         ],
-        answers=["acceptForSession", "acceptForSession", "decline"],
+        answers={"r0c0": "acceptForSession", "r3c0": "acceptForSession", "r5c0": "decline"},
     ),
     "patch, declined": Case(
         turns=[[add(f"{OUT}/p.txt"), add("in.txt")]],
-        answers=["decline", "decline"],
+        answers={"r0c0": "decline", "r1c0": "decline"},
         sandbox="read-only",
     ),
     "patch, cancelled": Case(
         turns=[[add(f"{OUT}/p.txt")], []],
-        answers=["cancel"],
+        answers={"r0c0": "cancel"},
     ),
     "patch, cannot be applied": Case(
         turns=[[patch(f"*** Update File: {OUT}/none.txt\n@@\n-y\n+z")]],
     ),
     "patch under never": Case(
-        turns=[[add(f"{OUT}/p.txt"), patch(f"*** Add File: in.txt\n+x\n*** Add File: {OUT}/p\n+x")]],
+        turns=[
+            [add(f"{OUT}/p.txt"), patch(f"*** Add File: in.txt\n+x\n*** Add File: {OUT}/p\n+x")]
+        ],
         policy="never",
     ),
     "permissions for the turn": Case(
@@ -323,13 +337,13 @@ CASES: Final[dict[str, Case]] = {
             [request(**FOLDER), run(A), add(f"{OUT}/p.txt"), run(f"touch {OUT}/b", **MORE)],
             [add(f"{OUT}/q.txt")],
         ],
-        answers=[{**GRANT, "scope": "turn"}, "decline"],
+        answers={"r0c0": {**GRANT, "scope": "turn"}, "r5c0": "decline"},
         features=[ASKS_FOR_PERMISSIONS, ASKS_WITH_COMMANDS],
         confines=True,
     ),
     "permissions for the session": Case(
         turns=[[request(**FOLDER), run(A)], [run(f"touch {OUT}/c"), add(f"{OUT}/q.txt")]],
-        answers=[{**GRANT, "scope": "session"}],
+        answers={"r0c0": {**GRANT, "scope": "session"}},
         features=[ASKS_FOR_PERMISSIONS],
         confines=True,
     ),
@@ -344,12 +358,12 @@ CASES: Final[dict[str, Case]] = {
                 request(bogus=1),
             ]
         ],
-        answers=[
-            {"permissions": {}},
-            "decline",
-            GRANT,
-            {"permissions": {"fileSystem": {"write": ["/"]}}},
-        ],
+        answers={
+            "r0c0": {"permissions": {}},
+            "r1c0": "decline",
+            "r2c0": GRANT,
+            "r3c0": {"permissions": {"fileSystem": {"write": ["/"]}}},
+        },
         features=[ASKS_FOR_PERMISSIONS],
     ),
     "permissions under never": Case(
@@ -368,7 +382,7 @@ CASES: Final[dict[str, Case]] = {
             ],
             [run(A, **MORE)],
         ],
-        answers=["accept", "acceptForSession", "decline"],
+        answers={"r0c0": "accept", "r1c0": "acceptForSession", "r3c0": "decline"},
         features=[ASKS_WITH_COMMANDS],
         confines=True,
     ),
@@ -388,16 +402,16 @@ CASES: Final[dict[str, Case]] = {
     "a child, accepted for the session": Case(
         turns=[],
         said=_child([escalated(A)], [escalated(A)]),
-        answers=["acceptForSession", "accept"],
+        answers={"r0c0": "acceptForSession", "r2c0": "accept"},
     ),
     "a child, declined": Case(
         turns=[],
         said=_child([escalated(A)]),
-        answers=["decline", "decline"],
+        answers={"r0c0": "decline", "r2c0": "decline"},
     ),
     "a child, accepted with a rule": Case(
         turns=[],
         said=_child([escalated(A)]),
-        answers=[saving("touch")],
+        answers={"r0c0": saving("touch")},
     ),
 }

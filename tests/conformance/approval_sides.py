@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,21 +19,21 @@ from codex_actors.protocol import (
     Aborted,
     Action,
     ApprovalDecision,
+    ApprovalEvent,
     ApprovalRequest,
     Approved,
     ApprovedForSession,
     ApprovedWithRule,
     ChangeFiles,
-    ApprovalEvent,
     CommandItem,
-    Event,
-    FileChangeItem,
-    ItemCompleted,
-    ItemStarted,
     Denied,
+    Event,
     ExtraPermissions,
+    FileChangeItem,
     GainPermissions,
     GrantedPermissions,
+    ItemCompleted,
+    ItemStarted,
     PathPlace,
     PermissionEntry,
     RunCommand,
@@ -43,7 +44,7 @@ from codex_actors.protocol import (
 from tests.conformance.approval_cases import Case
 from tests.conformance.approval_seen import Asked, see, who
 from tests.integration.app_server import Asked as Request
-from tests.integration.app_server import Decisions, open_app_server
+from tests.integration.app_server import open_app_server
 from tests.integration.listening import Listening, open_model
 
 Json = dict[str, Any]
@@ -93,7 +94,7 @@ async def play_theirs(codex: str, case: Case, place: Path) -> Json:
     async with _prepared(case, place) as (filled, model):
         async with open_app_server(
             [codex, "app-server"],
-            Decisions(filled.answers),
+            partial(_reply, filled),
             cwd=place / "work",
             env=_environment(place),
         ) as server:
@@ -125,6 +126,11 @@ def _their_items(notices: Iterable[Json], root: str) -> Iterator[str]:
 def _item(agent: str, moment: str, call: str, kind: str, status: str | None) -> str:
     said = f"{agent} {call}: {'command' if kind[0] in 'cC' else 'patch'} {moment}"
     return said if moment == "started" else f"{said}, {status}"
+
+
+def _reply(case: Case, method: str, params: Json) -> Json:
+    answer = case.answer(params["itemId"])
+    return answer if method.startswith("item/permissions") else {"decision": answer}
 
 
 def _theirs(asked: Request, root: str) -> Asked:
@@ -162,9 +168,8 @@ async def play_ours(case: Case, place: Path) -> Json:
     """Play a case on agents of this process."""
     async with _prepared(case, place) as (filled, model):
         settings = await trio.to_thread.run_sync(_settings, filled, place)
-        answers = list(filled.answers)
         async with open_agents(settings) as tree, trio.open_nursery() as nursery:
-            person = _Person(tree, answers)
+            person = _Person(tree, filled)
             await nursery.start(person.listen)
             root = await tree.spawn()
             nursery.start_soon(person.answer_all)
@@ -201,7 +206,7 @@ class _Person:
     """Answers what is asked in a tree, and keeps what programs are told of it."""
 
     tree: AgentTree
-    answers: list[Any]
+    case: Case
     asked: list[ApprovalRequest] = attrs.field(factory=list)
     heard: list[Event] = attrs.field(factory=list)
 
@@ -220,9 +225,8 @@ class _Person:
                         self._answer(request)
 
     def _answer(self, request: ApprovalRequest) -> None:
-        assert self.answers, f"nobody expected {request}"
         self.asked.append(request)
-        self.tree.answer(request.id, _decision(self.answers.pop(0)))
+        self.tree.answer(request.id, _decision(self.case.answer(request.call_id)))
 
     def told(self, request: ApprovalRequest, root: str) -> Asked:
         return Asked(
