@@ -39,15 +39,20 @@ RULES: Final = MKDIR_ASKS + (
 class Case:
     """A conversation: in each turn, calls one after the other; and what is answered to its questions."""
 
-    turns: Sequence[Sequence[Json]]
+    turns: Sequence[Sequence[Any]]
+    """Of each turn, its calls, or whole steps of a script."""
     answers: Mapping[str, Any] = attrs.field(factory=dict)
-    """By the call; in the words of the other program's clients."""
+    """By the call; in the words of the other program's clients. None: somebody interrupts the turn
+    while the question is open."""
     policy: Any = "on-request"
     sandbox: str = "workspace-write"
     rules: str = ""
     features: Sequence[str] = ()
     said: Sequence[Sequence[Json]] | None = None
     """Steps that the prompt itself carries, instead of those of the turns."""
+    differs: Sequence[str] = ()
+    """What of it is done differently here on purpose, as docs/explanation/differences.md calls
+    it."""
     confines: bool = False
     """Whether a command runs in a sandbox."""
 
@@ -56,8 +61,12 @@ class Case:
         return self.answers[call]
 
     @property
-    def steps(self) -> list[list[Json]]:
-        return [step for turn in self.turns for step in [*([call] for call in turn), DONE]]
+    def steps(self) -> list[Any]:
+        return [step for turn in self.turns for step in [*map(_step, turn), DONE]]
+
+    @property
+    def is_interrupted(self) -> bool:
+        return None in self.answers.values()
 
     @property
     def prompt(self) -> str:
@@ -77,6 +86,10 @@ class Case:
 DONE: Final[list[Json]] = [{"say": "done"}]
 
 
+def _step(call: Any) -> Any:
+    return call if isinstance(call, list) or "items" in call else [call]
+
+
 def run(command: str, **arguments: Any) -> Json:
     return {"call": "exec_command", "args": {"cmd": command, **arguments}}
 
@@ -91,6 +104,15 @@ def patch(body: str) -> Json:
 
 def add(path: str, line: str = "x") -> Json:
     return patch(f"*** Add File: {path}\n+{line}")
+
+
+def typed(chars: str, *, first: bool = False) -> Json:
+    """A step that types into the session that the first call began."""
+    arguments = f'{{"session_id": ${{sid}}, "chars": {json.dumps(chars)}, "yield_time_ms": 1000}}'
+    step: Json = {"items": [{"call": "write_stdin", "raw_args": arguments}]}
+    if first:
+        step["expect"] = [{"output_of": "r0c0", "matches": "session ID (?P<sid>\\d+)"}]
+    return step
 
 
 def request(**permissions: Any) -> Json:
@@ -201,6 +223,36 @@ CASES: Final[dict[str, Case]] = {
         turns=[[escalated(A)], []],
         answers={"r0c0": "cancel"},
     ),
+    "escalation, interrupted": Case(
+        turns=[[escalated(A)], []],
+        answers={"r0c0": None},
+    ),
+    "escalation, two at once": Case(
+        turns=[[[escalated(A), escalated(f"touch {OUT}/b"), run("echo free")]]],
+        answers={"r0c0": "decline", "r0c1": "accept"},
+        confines=True,
+    ),
+    "typing outside of the sandbox": Case(
+        turns=[
+            [
+                escalated("cat", tty=True, yield_time_ms=500),
+                typed("one\n", first=True),
+                typed(""),
+                typed("two\n"),
+                typed("\x04"),
+            ]
+        ],
+        answers={"r0c0": "accept", "r1c0": "accept", "r3c0": "decline", "r4c0": "acceptForSession"},
+    ),
+    "typing in the sandbox": Case(
+        turns=[[run("cat", tty=True, yield_time_ms=500), typed("one\n", first=True), typed("\x04")]],
+        confines=True,
+    ),
+    "typing under never": Case(
+        turns=[[run("cat", tty=True, yield_time_ms=500), typed("one\n", first=True)]],
+        policy="never",
+        rules='prefix_rule(pattern=["cat"], decision="allow")\n',
+    ),
     "escalation under never": Case(
         turns=[[escalated(A), escalated(A, prefix_rule=["touch"])]],
         policy="never",
@@ -257,9 +309,10 @@ CASES: Final[dict[str, Case]] = {
                 escalated("ln -s a b"),
                 run(f"touch {OUT}/e && ln -s a b"),
                 escalated(f"mkdir -p {OUT}/m2 && ls", prefix_rule=["mkdir"]),
+                escalated(f"ls && mkdir -p {OUT}/m2"),
             ]
         ],
-        answers=everywhere("decline", 0, 12) | {"r4c0": "accept"},
+        answers=everywhere("decline", 0, 13) | {"r4c0": "accept"},
         sandbox="read-only",
         rules=RULES,
     ),
@@ -282,7 +335,7 @@ CASES: Final[dict[str, Case]] = {
     ),
     "danger": Case(
         turns=[[run("rm -rf zz"), run("rm -rf zz"), escalated("rm -rf zz"), run("rm -rf yy")]],
-        answers={"r0c0": "decline", "r1c0": "acceptForSession", "r3c0": "decline"},
+        answers={"r0c0": "decline", "r1c0": "acceptForSession", "r2c0": "accept", "r3c0": "decline"},
         sandbox="danger-full-access",
     ),
     "danger, accepted with a rule": Case(
@@ -322,6 +375,10 @@ CASES: Final[dict[str, Case]] = {
     "patch, cancelled": Case(
         turns=[[add(f"{OUT}/p.txt")], []],
         answers={"r0c0": "cancel"},
+    ),
+    "patch, interrupted": Case(
+        turns=[[add(f"{OUT}/p.txt")], []],
+        answers={"r0c0": None},
     ),
     "patch, cannot be applied": Case(
         turns=[[patch(f"*** Update File: {OUT}/none.txt\n@@\n-y\n+z")]],

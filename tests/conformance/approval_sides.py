@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shlex
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -25,6 +27,7 @@ from codex_actors.protocol import (
     ApprovedForSession,
     ApprovedWithRule,
     ChangeFiles,
+    CommandApprovalRequested,
     CommandItem,
     Denied,
     Event,
@@ -42,9 +45,9 @@ from codex_actors.protocol import (
     TaskInterrupted,
 )
 from tests.conformance.approval_cases import Case
-from tests.conformance.approval_seen import Asked, see, who
+from tests.conformance.approval_seen import Asked, Item, Seen, who
 from tests.integration.app_server import Asked as Request
-from tests.integration.app_server import open_app_server
+from tests.integration.app_server import AppServer, open_app_server
 from tests.integration.listening import Listening, open_model
 
 Json = dict[str, Any]
@@ -89,8 +92,8 @@ def _environment(place: Path) -> dict[str, str]:
 # --- the other program ------------------------------------------------------
 
 
-async def play_theirs(codex: str, case: Case, place: Path) -> Json:
-    """Play a case on an app server."""
+async def play_theirs(codex: str, case: Case, place: Path) -> list[str]:
+    """Play a case on an app server; return what was seen."""
     async with _prepared(case, place) as (filled, model):
         async with open_app_server(
             [codex, "app-server"],
@@ -104,53 +107,69 @@ async def play_theirs(codex: str, case: Case, place: Path) -> Json:
                 cwd=str(place / "work"),
                 historyMode="legacy",
             )
-            turns = []
-            for _ in filled.turns or [()]:
-                turn = await server.start_turn(thread, filled.prompt)
-                turns.append((await server.wait_for_turn(turn))["status"])
-        asked = [_theirs(question, thread) for question in server.asked]
-        items = _their_items(server.notices, thread)
-        return see(asked, items, turns, model.requests, root=thread, place=place)
+            turns = [await _their_turn(server, thread, filled) for _ in filled.turns or [()]]
+        return Seen(
+            place=place,
+            root=thread,
+            turns=turns,
+            asked=[_theirs(question, thread) for question in server.asked],
+            items=_their_items(server.notices, thread),
+            requests=model.requests,
+        ).lines()
 
 
-def _their_items(notices: Iterable[Json], root: str) -> Iterator[str]:
+async def _their_turn(server: AppServer, thread: str, case: Case) -> str:
+    asked = len(server.asked)
+    turn = await server.start_turn(thread, case.prompt)
+    if case.is_interrupted and asked == 0:
+        await server.wait_for_question()
+        await server.call("turn/interrupt", {"threadId": thread, "turnId": turn})
+    ended = await server.wait_for_turn(turn)
+    return str(ended["status"])
+
+
+def _reply(case: Case, method: str, params: Json) -> Json | None:
+    answer: Json | None = case.answer(params.get("approvalId") or params["itemId"])
+    whole = answer is None or method.startswith("item/permissions")
+    return answer if whole else {"decision": answer}
+
+
+def _their_items(notices: Iterable[Json], root: str) -> Iterator[Item]:
     for notice in notices:
         kind, _, moment = notice["method"].partition("/")
         if kind == "item" and moment in ("started", "completed"):
             item = notice["params"]["item"]
             if item["type"] in ("commandExecution", "fileChange"):
-                agent = who(notice["params"]["threadId"], root)
-                yield _item(agent, moment, item["id"], item["type"], item["status"])
-
-
-def _item(agent: str, moment: str, call: str, kind: str, status: str | None) -> str:
-    said = f"{agent} {call}: {'command' if kind[0] in 'cC' else 'patch'} {moment}"
-    return said if moment == "started" else f"{said}, {status}"
-
-
-def _reply(case: Case, method: str, params: Json) -> Json:
-    answer = case.answer(params["itemId"])
-    return answer if method.startswith("item/permissions") else {"decision": answer}
+                yield Item(
+                    agent=who(notice["params"]["threadId"], root),
+                    call=item["id"],
+                    kind="command" if item["type"] == "commandExecution" else "patch",
+                    moment=moment if moment == "started" else item["status"],
+                )
 
 
 def _theirs(asked: Request, root: str) -> Asked:
     params = asked.params
-    kind = asked.method.split("/")[1]
-    if kind == "commandExecution":
-        wish = f"command {params['command']} in {params['cwd']}"
-        if params.get("additionalPermissions"):
-            wish += _extra(params["additionalPermissions"])
-    elif kind == "fileChange":
-        wish = "patch"
-    else:
-        wish = "permissions" + _extra(params["permissions"])
+    match asked.method.split("/")[1]:
+        case "commandExecution":
+            wish = _command(shlex.split(params["command"]), params["cwd"])
+            extra = params.get("additionalPermissions")
+            wish += "" if extra is None else _extra(extra)
+        case "fileChange":
+            wish = "patch"
+        case _:
+            wish = "permissions" + _extra(params["permissions"])
     return Asked(
         agent=who(params["threadId"], root),
-        call=params["itemId"],
+        call=params.get("approvalId") or params["itemId"],
         wish=wish,
         reason=params.get("reason"),
         rule=params.get("proposedExecpolicyAmendment"),
     )
+
+
+def _command(words: Sequence[str], cwd: str) -> str:
+    return f"command {json.dumps(words)} in {cwd}"
 
 
 def _extra(permissions: Json) -> str:
@@ -164,20 +183,25 @@ def _extra(permissions: Json) -> str:
 # --- ours -------------------------------------------------------------------
 
 
-async def play_ours(case: Case, place: Path) -> Json:
-    """Play a case on agents of this process."""
+async def play_ours(case: Case, place: Path) -> list[str]:
+    """Play a case on agents of this process; return what was seen."""
     async with _prepared(case, place) as (filled, model):
         settings = await trio.to_thread.run_sync(_settings, filled, place)
         async with open_agents(settings) as tree, trio.open_nursery() as nursery:
             person = _Person(tree, filled)
             await nursery.start(person.listen)
             root = await tree.spawn()
-            nursery.start_soon(person.answer_all)
-            turns = [await _turn(root, filled.prompt) for _ in filled.turns or [()]]
+            nursery.start_soon(person.answer_all, root)
+            turns = [await _our_turn(root, filled.prompt) for _ in filled.turns or [()]]
             nursery.cancel_scope.cancel()
-        asked = [person.told(request, root.thread_id) for request in person.asked]
-        items = person.items(root.thread_id)
-        return see(asked, items, turns, model.requests, root=root.thread_id, place=place)
+        return Seen(
+            place=place,
+            root=root.thread_id,
+            turns=turns,
+            asked=[person.told(request, root.thread_id) for request in person.asked],
+            items=person.items(root.thread_id),
+            requests=model.requests,
+        ).lines()
 
 
 def _settings(case: Case, place: Path) -> Settings:
@@ -190,7 +214,7 @@ def _settings(case: Case, place: Path) -> Settings:
     return attrs.evolve(loaded.settings, shell="/bin/bash")
 
 
-async def _turn(root: AgentHandle, prompt: str) -> str:
+async def _our_turn(root: AgentHandle, prompt: str) -> str:
     record = await (await root.assign(prompt)).wait()
     match record.outcome:
         case TaskCompleted():
@@ -211,22 +235,26 @@ class _Person:
     heard: list[Event] = attrs.field(factory=list)
 
     async def listen(self, task_status: trio.TaskStatus[None]) -> None:
-        async with self.tree.events(max_buffer_size=float("inf")) as events:
+        async with self.tree.events(max_buffer_size=math.inf) as events:
             task_status.started()
             async for event in events:
                 assert isinstance(event, Event)
                 self.heard.append(event)
 
-    async def answer_all(self) -> None:
+    async def answer_all(self, root: AgentHandle) -> None:
         async with self.tree.questions.changes() as changes:
             async for questions in changes:
                 for request in questions:
                     if request not in self.asked:
-                        self._answer(request)
+                        await self._answer(request, root)
 
-    def _answer(self, request: ApprovalRequest) -> None:
+    async def _answer(self, request: ApprovalRequest, root: AgentHandle) -> None:
         self.asked.append(request)
-        self.tree.answer(request.id, _decision(self.case.answer(request.call_id)))
+        answer = self.case.answer(request.call_id)
+        if answer is None:
+            await root.interrupt()
+        else:
+            self.tree.answer(request.id, _decision(answer))
 
     def told(self, request: ApprovalRequest, root: str) -> Asked:
         return Asked(
@@ -234,33 +262,41 @@ class _Person:
             call=request.call_id,
             wish=_wish(request.action),
             reason=self._reason(request),
-            rule=None if request.rule is None else list(request.rule),
+            rule=request.rule,
         )
 
     def _reason(self, request: ApprovalRequest) -> str | None:
-        name = (request.turn_id, request.call_id)
         msgs = (event.msg for event in self.heard)
         asked = (msg for msg in msgs if isinstance(msg, ApprovalEvent))
-        return next(msg.reason for msg in asked if name == (msg.turn_id, msg.call_id))
+        return next(msg.reason for msg in asked if _is_about(msg, request))
 
-    def items(self, root: str) -> Iterator[str]:
+    def items(self, root: str) -> Iterator[Item]:
         for event in self.heard:
             match event.msg:
-                case ItemStarted(thread_id=thread, item=CommandItem() | FileChangeItem() as item):
+                case ItemStarted(item=CommandItem() | FileChangeItem() as item):
                     moment = "started"
-                case ItemCompleted(thread_id=thread, item=CommandItem() | FileChangeItem() as item):
-                    moment = "completed"
+                case ItemCompleted(item=CommandItem() | FileChangeItem() as item):
+                    moment = str(item.status)
                 case _:
                     continue
-            kind = type(item).__name__
-            yield _item(who(thread, root), moment, item.id, kind, item.status)
+            yield Item(
+                agent=who(event.thread_id, root),
+                call=item.id,
+                kind="command" if isinstance(item, CommandItem) else "patch",
+                moment=moment,
+            )
+
+
+def _is_about(msg: ApprovalEvent, request: ApprovalRequest) -> bool:
+    if isinstance(msg, CommandApprovalRequested):
+        return msg.approval_id == request.id
+    return (msg.turn_id, msg.call_id) == (request.turn_id, request.call_id)
 
 
 def _wish(action: Action) -> str:
     match action:
         case RunCommand(command=command, cwd=cwd, extra=extra):
-            more = "" if extra is None else _spell_extra(extra)
-            return f"command {shlex.join(command)} in {cwd}{more}"
+            return _command(command, cwd) + ("" if extra is None else _spell_extra(extra))
         case ChangeFiles():
             return "patch"
         case GainPermissions(extra=extra):
