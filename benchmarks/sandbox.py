@@ -60,7 +60,7 @@ def _confined(bare: ProcessSpec) -> dict[str, ProcessSpec]:
 def _run(spec: ProcessSpec) -> float:
     """Milliseconds."""
     with ExitStack() as held, handing_over(spec) as (argv, descriptors):
-        hold_stand_ins(held, spec)
+        hold_stand_ins(held, spec, None)
         began = time.perf_counter()
         subprocess.run(argv, cwd=spec.cwd, env=spec.env, pass_fds=descriptors, check=True)
         return (time.perf_counter() - began) * 1000

@@ -23,16 +23,41 @@ def surroundings(home: Path) -> dict[str, str]:
     return os.environ | homes | {"PYTHONPATH": str(ROOT)}
 
 
-def run(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, home: Path, typed: str | None = None) -> subprocess.CompletedProcess[str]:
     home.mkdir()
     return subprocess.run(
         [sys.executable, *arguments],
-        cwd=ROOT,
+        cwd=ROOT if typed is None else home,
         env=surroundings(home),
+        input=typed,
         capture_output=True,
         text=True,
         timeout=120,
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("y\n", "up"),
+        (
+            "n\n",
+            r'exec_command failed: CreateProcess { message: "Rejected(\"rejected by user\")" }',
+        ),
+    ],
+)
+def test_approvals(tmp_path: Path, typed: str, said: str) -> None:
+    home = tmp_path / "home"
+    done = run(str(ROOT / "examples" / "approvals.py"), home=home, typed=typed)
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "/root/scout: the tide is in; exec_command failed: CreateProcess { message:"
+        r' "Rejected(\"nothing is removed on this ship\")" }',
+        "/root/pilot asks to run: echo up > anchor.txt; cat anchor.txt",
+        f"/root/pilot: {said}",
+    ]
+    assert (home / "anchor.txt").exists() == (typed == "y\n")
 
 
 def test_one_agent(tmp_path: Path) -> None:

@@ -27,11 +27,13 @@ from ..actors import (
     open_supervisor,
 )
 from ..protocol import Event, ShutdownCompleted
+from ..rollout import RolloutError
 from ._commons import Commons
 from ._crashes import find_crash
 from ._desk import Desk, Envelope
 from ._driver import Driver
 from ._errors import NoRoom
+from ._home import Home
 from ._load import load_thread
 from ._on_demand import OnDemand
 from ._reader import Reader
@@ -60,14 +62,17 @@ def agent(commons: Commons, desk: Desk) -> Behavior[Envelope]:
 
     async def live(mailbox: Mailbox[Envelope], task_status: trio.TaskStatus[None]) -> None:
         try:
-            async with trio.open_nursery() as home:
-                living = Living(commons, desk, home, mailbox)
+            async with trio.open_nursery() as nursery:
+                living = Living(commons, desk, Home(nursery), mailbox)
                 try:
                     await living.begin()
                     task_status.started()
                     if desk.closing is None:  # else it was closed while it came up again
                         await Reader(commons, desk, living).read(mailbox)
                     await living.end()
+                except BaseException as error:
+                    living.home.note(error)
+                    raise
                 finally:
                     living.over = True
         finally:
@@ -110,6 +115,7 @@ async def start_actor(commons: Commons, desk: Desk, supervisor: Supervisor) -> A
         on_limit="end",
     )
     desk.ref = await supervisor.start(spec)
+    desk.kept_by = supervisor
     commons.by_ref[desk.ref.path] = desk
     return desk.ref
 
@@ -119,7 +125,7 @@ class Living:
     """One incarnation of an agent."""
 
     def __init__(
-        self, commons: Commons, desk: Desk, home: trio.Nursery, mailbox: Mailbox[Envelope]
+        self, commons: Commons, desk: Desk, home: Home, mailbox: Mailbox[Envelope]
     ) -> None:
         self.commons = commons
         self.desk = desk
@@ -139,11 +145,13 @@ class Living:
     @property
     def comes_back(self) -> bool:
         """Whether the incarnation ends so that another can begin."""
-        return self.mailbox.held or self.home.cancel_scope.cancel_called
+        return self.mailbox.held or self.home.crashed
 
     async def begin(self) -> None:
         """Bring up the agent, and the children that it has already: after a crash, or a resume."""
-        if self.desk.begun or not self.desk.dormant:
+        if self.desk.begun:
+            await self._load_again()
+        elif not self.desk.dormant:
             # A full house keeps nobody from being there: the first turn says who is in the way.
             with suppress(NoRoom):
                 await self.load()
@@ -155,6 +163,21 @@ class Living:
         if self.desk.queue:
             self.stir()
         await trio.lowlevel.checkpoint()
+
+    async def _load_again(self) -> None:
+        """Load what was loaded before a crash, if it can be had.
+
+        If not, the agent is there all the same, and its next turn says why. It may be somebody
+        else who crashed: an owner must not end of what is wrong with those below it.
+        """
+        commons, desk = self.commons, self.desk
+        try:
+            await self.load()
+        except NoRoom:
+            commons.hub.cut_off(desk.thread_id)
+        except RolloutError as error:
+            commons.hub.warn(desk.thread_id, desk.path, str(error))
+            commons.hub.cut_off(desk.thread_id)
 
     async def keep_children(self) -> Supervisor:
         """Return who keeps the agent's children.

@@ -150,6 +150,8 @@ class Desk:
     """How many agents there are below."""
     ref: ActorRef[Envelope] | None = None
     """Its actor's address; None until that is started."""
+    kept_by: Supervisor | None = None
+    """Who keeps that; each incarnation of its owner has one of its own."""
     life: Life | None = None
     """Its running incarnation; None while there is none."""
     in_hand: Work | None = None

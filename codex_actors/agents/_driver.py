@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from ._agent import Living
 
 
+def brought_down(run: TurnRun) -> bool:
+    """Whether a turn ended with its agent, which comes back; some interrupter is called so, too."""
+    return run.turn.interrupted_by == RESTART and run.interrupted_by != RESTART
+
+
 @final
 @attrs.define(eq=False)
 class Driver:
@@ -150,9 +155,9 @@ class Driver:
         """Say who ends a turn whose agent is cancelled."""
         return RESTART if self.desk.comes_back else self.desk.closing or SHUTDOWN
 
-    def _is_restart(self, run: TurnRun) -> bool:
-        """Whether the turn was brought down with its agent, and not by an interrupter's name."""
-        return run.turn.interrupted_by == RESTART and self.desk.fence is None
+    def _interrupter(self, run: TurnRun | None) -> str | None:
+        """Who has interrupted the turn, also if it was ending already for another reason."""
+        return (None if run is None else run.interrupted_by) or self.desk.fence
 
     async def _finish(self, work: Work, run: TurnRun, thread: Thread) -> None:
         """Write down how a turn ended, then tell; together with others that were interrupted."""
@@ -162,8 +167,11 @@ class Driver:
             concluded.tell()
 
     def _ended(self, work: Work, run: TurnRun, thread: Thread) -> Ended:
-        if not self._is_restart(run):
+        if not brought_down(run):
             return Ended(thread, work.task_id, outcome_of(run.turn, run.timed_out))
+        by = self._interrupter(run)
+        if by is not None:
+            return Ended(thread, work.task_id, TaskInterrupted(by))
         return Ended(thread, work.task_id if work.again else None, BROUGHT_DOWN_TWICE)
 
     async def _conclude(self, work: Work, run: TurnRun | None, thread: Thread) -> None:
@@ -171,7 +179,7 @@ class Driver:
         desk, done = self.desk, False
         try:
             await self._note_delivered(thread, work.turn_id)
-            if run is None or not run.finished or self._is_restart(run):
+            if run is None or not run.finished or brought_down(run):
                 await self._leave_open(work, run)
             done = True
         finally:
@@ -197,9 +205,10 @@ class Driver:
         """
         if work.task_id is None:
             return
-        restart = run is None or self._is_restart(run)
-        ending = None if restart or run is None else stopped_outcome(run.turn, run.timed_out)
-        by = self.desk.fence if run is None else run.interrupted_by or self.desk.fence
+        ending = None
+        if run is not None and not brought_down(run):
+            ending = stopped_outcome(run.turn, run.timed_out)
+        by = self._interrupter(run)
         if ending is None and by is not None:
             ending = TaskInterrupted(by)
         if ending is None and work.again:

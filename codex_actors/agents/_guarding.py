@@ -7,9 +7,11 @@ import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..approvals import ApprovalOffice, Approver, Asker, NotAsked, RuleBook, TurnGuard
+import trio
+
+from ..approvals import ApprovalOffice, Approver, Asker, NotAsked, RuleBook, TurnGuard, load_rules
 from ..config import find_rule_directories
-from ..core import Entry, Steered
+from ..core import Entry, ExecRules, Steered
 from ..protocol import (
     Accepted,
     ApprovalRequest,
@@ -33,20 +35,24 @@ def open_office(
     settings: Settings, services: AgentServices, approver: Approver | None
 ) -> ApprovalOffice:
     """Return who decides in a tree that begins. Nothing is read yet."""
-    guides = settings.guides or GuideRules()
-    home = settings.home
     return ApprovalOffice(
         rules=RuleBook(
-            find_directories=lambda cwd: find_rule_directories(guides, home=home, cwd=cwd),
+            load=services.load_rules or partial(_load_rules, settings),
             shells=(settings.shell,) if os.path.isabs(settings.shell) else (),
         ),
-        home=None if settings.ephemeral else home,
+        home=None if settings.ephemeral else settings.home,
         approver=approver,
         seconds=settings.deadlines.approval,
         new_id=services.new_id,
         now=services.now,
         secret=secrets.token_bytes(),
     )
+
+
+async def _load_rules(settings: Settings, cwd: str) -> ExecRules:
+    guides = settings.guides or GuideRules()
+    find = partial(find_rule_directories, guides, home=settings.home, cwd=cwd)
+    return await load_rules(await trio.to_thread.run_sync(find))
 
 
 def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import final
 from weakref import WeakValueDictionary
 
@@ -32,7 +32,8 @@ class Hub:
         self._statuses: dict[ThreadId, WatchCell[AgentStatus]] = {}
         self._feeds: dict[ThreadId, WeakValueDictionary[TaskId, TaskFeed]] = {}
         self._told: set[TaskId] = set()
-        self.settlements = WatchCell(0)
+        self._awaited: dict[TaskId, set[trio.Event]] = {}
+        self.settled = 0
         """How many tasks have ended."""
         self.disk_refuses = False
         """Whether everybody was told that the disk refuses; reports speak for the tree."""
@@ -69,6 +70,12 @@ class Hub:
         msg = WarningRaised(message)
         self.publish(thread_id, [Event(id="", msg=msg, thread_id=thread_id, path=path)])
 
+    def cut_off(self, thread_id: ThreadId) -> None:
+        """An agent that was at a turn is not, and its rollout cannot be made to say so yet."""
+        cell = self.status(thread_id)
+        if cell.get() == "running":
+            cell.set("interrupted")
+
     def end(self, thread_id: ThreadId) -> None:
         """An agent lives no more, however it ended."""
         cell = self.status(thread_id)
@@ -93,4 +100,26 @@ class Hub:
             self._feeds.pop(record.thread_id, None)
         if record.reply_to is not None:
             self._news.send_nowait(record)
-        self.settlements.set(self.settlements.get() + 1)
+        self.settled += 1
+        for ended in self._awaited.pop(record.id, ()):
+            ended.set()
+
+    async def wait_settled(self, task_ids: Collection[TaskId]) -> None:
+        """Wait until one of these tasks ends; those that have ended already do not count.
+
+        Nobody else's end wakes the caller: thousands may wait at once.
+
+        Cancellation: ends the waiting.
+        """
+        ended = trio.Event()
+        for name in task_ids:
+            self._awaited.setdefault(name, set()).add(ended)
+        try:
+            await ended.wait()
+        finally:
+            for name in task_ids:
+                waiting = self._awaited.get(name)
+                if waiting is not None:
+                    waiting.discard(ended)
+                if not waiting:
+                    self._awaited.pop(name, None)

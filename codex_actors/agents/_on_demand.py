@@ -8,6 +8,8 @@ from typing import Generic, TypeVar, final
 
 import trio
 
+from ._home import Home
+
 T = TypeVar("T")
 
 
@@ -24,7 +26,7 @@ class OnDemand(Generic[T]):
 
     def __init__(
         self,
-        home: trio.Nursery,
+        home: trio.Nursery | Home,
         open_it: Callable[[], AbstractAsyncContextManager[T]],
         name: str,
         *,

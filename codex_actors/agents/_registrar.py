@@ -59,15 +59,20 @@ def _dead(commons: Commons, ref: ActorRef[Envelope]) -> Desk | None:
     if desk is None or desk.ref != ref or not isinstance(ending, Exit):
         return None
     brought_down = ending.reason in ("killed", "crashed") and desk.closing is None
-    went_along = brought_down and not _stays(desk.parent)
+    went_along = brought_down and not _stays(desk)
     return None if went_along else desk
 
 
-def _stays(owner: Desk | None) -> bool:
-    """Whether the owner has not been down meanwhile, and is not going down."""
-    if owner is None or owner.ref is None:
+def _stays(desk: Desk) -> bool:
+    """Whether its owner has not been down since it was started, and is not going down.
+
+    An owner that is coming up may have started it already, and not come to its siblings yet.
+    """
+    owner = desk.parent
+    if owner is None:
         return True
-    return owner.life is not None and not owner.comes_back and owner.ref.status.get() == "running"
+    life = owner.life
+    return life is not None and not owner.comes_back and life.children.value is desk.kept_by
 
 
 async def _bury(commons: Commons, dead: Sequence[Desk]) -> None:

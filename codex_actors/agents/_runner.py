@@ -29,6 +29,7 @@ from ..protocol import (
 )
 from ..tools import Toolbox, ToolContext, refuse
 from ._giver import Giver
+from ._home import Home
 from ._keeping import Keeping
 from ._sampler import Sampler
 from ._slots import Slot
@@ -146,7 +147,7 @@ class TurnRun:
 
     async def run(
         self,
-        home: trio.Nursery,
+        home: Home,
         *,
         finish: Callable[[], Awaitable[None]],
         stopped_by: Callable[[], str],
@@ -154,7 +155,7 @@ class TurnRun:
         """Run the turn to its end, and return what it ended as.
 
         Args:
-            home: A nursery of the agent's scope, for the turn's workers.
+            home: The agent's nursery, for the turn's workers.
             finish: Gets the turn's last lines to the disk, then tells of its end. It may be
                 cancelled and called again.
             stopped_by: Says who ends the turn when it is cancelled.

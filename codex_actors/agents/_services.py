@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import final
 
 import attrs
 
+from ..core import ExecRules
 from ..models import ModelClient
 from ..protocol import Settings
 from ..rollout import Journal, Recorder
@@ -32,6 +33,9 @@ class AgentServices:
     recorder: Recorder | None = None
     """Who writes the rollouts; whoever made it closes it. None: one that the tree opens, as its
     settings say."""
+    load_rules: Callable[[str], Awaitable[ExecRules]] | None = None
+    """Reads the rules about commands for a working directory. None: from the disk, as
+    `codex_actors.config.find_rule_directories` says."""
     journal: Journal | None = None
     """The tree's journal, likewise."""
 

@@ -51,11 +51,12 @@ async def all_settled(records: Records) -> tuple[TaskRecord, ...]:
 
 async def any_settled(commons: Commons, records: Records) -> tuple[TaskRecord, ...]:
     """See `wait_any`; on nobody's behalf."""
-    if all(commons.books.knows(record.get().id) for record in records):
-        await commons.hub.settlements.wait_value(
-            lambda _: not records or any(map(_is_settled, records))
-        )
-    else:  # of other trees, whose ends are not counted here
+    ids = {record.get().id for record in records}
+    if not records or any(map(_is_settled, records)):
+        await trio.lowlevel.checkpoint()
+    elif all(map(commons.books.knows, ids)):
+        await commons.hub.wait_settled(ids)
+    else:  # of other trees, which tell it elsewhere
         await _one_settled(records)
     return tuple(record.get() for record in records if _is_settled(record))
 

@@ -13,6 +13,8 @@ from typing import Final, Self, final
 import attrs
 import trio
 
+from ._home import Home
+
 GRACE: Final = 5.0
 """Seconds between cancelling a turn's workers and ending the turn without them (DESIGN)."""
 
@@ -26,7 +28,7 @@ class TurnWorkers:
     per turn, only to cancel them by, would cost as much as all else that the turn does here.
     """
 
-    _home: trio.Nursery
+    _home: Home
     _scopes: set[trio.CancelScope] = attrs.field(factory=set)
     _gone: trio.Event = attrs.field(factory=trio.Event)
     _deadline: float | None = None
@@ -96,12 +98,12 @@ class TurnWorkers:
             self._gone.set()
 
 
-def open_workers(home: trio.Nursery) -> AbstractAsyncContextManager[TurnWorkers]:
+def open_workers(home: Home) -> AbstractAsyncContextManager[TurnWorkers]:
     """Open a place for one turn's workers.
 
     Leaving it cancels them, and waits for them no longer than `GRACE`.
 
     Args:
-        home: A nursery of the agent's scope; it holds whoever does not end in time.
+        home: The agent's nursery; it holds whoever does not end in time.
     """
     return TurnWorkers(home)

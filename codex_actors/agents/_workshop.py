@@ -11,6 +11,7 @@ import trio
 from ..protocol import Settings
 from ..sandbox import OutputSink, Process, Processes, ProcessSpec, open_processes
 from ..tools import ExecSessions, exec_sessions
+from ._home import Home
 from ._leftovers import records_folder
 from ._on_demand import OnDemand
 
@@ -20,12 +21,12 @@ class Workshop:
     """An agent's processes.
 
     Args:
-        home: The nursery of the agent's scope.
+        home: The agent's nursery.
         settings: Say where running processes are noted, for whoever finds them after a
             kill -9.
     """
 
-    def __init__(self, home: trio.Nursery, settings: Settings) -> None:
+    def __init__(self, home: Home, settings: Settings) -> None:
         self._settings = settings
         self._processes: OnDemand[Processes] = OnDemand(home, self._open, "processes")
         self.sessions: ExecSessions = exec_sessions(self, home)

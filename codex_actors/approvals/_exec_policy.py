@@ -15,7 +15,7 @@ from ..core import (
     Verdict,
     Words,
     judge_command,
-    match_rules,
+    match_parts,
     propose_prefix,
     take_apart,
 )
@@ -53,8 +53,7 @@ class ExecPolicy:
 
     def match(self, words: Sequence[str], *, by_name: bool) -> tuple[tuple[RuleMatch, ...], ...]:
         """Return what the rules say of each part of a command."""
-        parts = self.take_apart(words).parts
-        return tuple(match_rules(self.rules, part, by_name=by_name) for part in parts)
+        return match_parts(self.rules, self.take_apart(words), by_name=by_name)
 
     def with_rules(self, more: ExecRules) -> ExecPolicy:
         """Return a policy that has these rules as well."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
 from typing import final
 
 import attrs
@@ -11,7 +10,6 @@ import trio
 
 from ..core import ExecRules, PrefixRule
 from ._exec_policy import ExecPolicy
-from ._rules import load_rules
 
 
 @final
@@ -19,8 +17,8 @@ from ._rules import load_rules
 class RuleBook:
     """Loads rules when they are first needed, and keeps them."""
 
-    find_directories: Callable[[str], Sequence[str]]
-    """Says which directories have rules for a working directory; may look at the disk."""
+    load: Callable[[str], Awaitable[ExecRules]]
+    """Reads the rules for a working directory; raises `RulesError`."""
     shells: tuple[str, ...] = ()
     """Absolute paths of shells that are seen through, besides those of the system."""
     _loaded: dict[str, ExecRules] = attrs.field(factory=dict)
@@ -36,9 +34,7 @@ class RuleBook:
         """
         rules = self._loaded.get(cwd)
         if rules is None:
-            find = partial(self.find_directories, cwd)
-            rules = await load_rules(await trio.to_thread.run_sync(find))
-            self._loaded[cwd] = rules
+            rules = self._loaded[cwd] = await self.load(cwd)
         else:
             await trio.lowlevel.checkpoint()
         return ExecPolicy(rules=rules + self._added, shells=self.shells)

@@ -22,6 +22,7 @@ from ._doctor_home import (
     check_home,
     check_leftovers,
     check_rollouts,
+    check_variables,
 )
 from ._doctor_machine import (
     check_bubblewrap,
@@ -53,6 +54,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "home": check_home,
     "config": check_config,
     "auth": check_auth,
+    "variables": check_variables,
     "endpoint": check_endpoint,
     "proxies": check_proxies,
     "leftovers": check_leftovers,

@@ -87,6 +87,26 @@ async def check_auth(where: Surroundings) -> Finding:
     return Finding("auth", "ok", f"the key of {source}")
 
 
+async def check_variables(where: Surroundings) -> Finding:
+    await trio.lowlevel.checkpoint()
+    if where.loaded is None:
+        return Finding("variables", "note", "not looked at, as the settings do not load")
+    return judge_variables(where.loaded.withheld)
+
+
+def judge_variables(withheld: tuple[str, ...]) -> Finding:
+    """Say which variables commands do not see, so that nobody looks for them in vain.
+
+    Args:
+        withheld: Names of those that look like secrets.
+    """
+    if not withheld:
+        return Finding("variables", "ok", "none looks like a secret that commands would miss")
+    detail = f"commands do not see {', '.join(withheld)}, which look like secrets"
+    remedy = "what they need, name in shell_environment_policy.keep"
+    return Finding("variables", "ok", detail, remedy)
+
+
 def find_source(settings: Settings, where: Surroundings) -> str | None:
     """Return where the key came from that settings were loaded with; None without one."""
     secret = settings.provider.bearer_token

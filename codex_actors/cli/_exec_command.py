@@ -184,7 +184,9 @@ def _shower(options: ExecOptions) -> _Shower:
 
 
 def _print_json(line: Mapping[str, Any]) -> None:
-    print(json.dumps(line, ensure_ascii=False, separators=(",", ":")), flush=True)
+    # A terminal would obey some characters beyond ASCII, which mean the same when spelled out.
+    spelled = json.dumps(line, ensure_ascii=sys.stdout.isatty(), separators=(",", ":"))
+    print(spelled, flush=True)
 
 
 def _log_line(line: str) -> None:

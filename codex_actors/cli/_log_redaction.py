@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import attrs
 
+from ..core import holds_secret
 from ..protocol import Provider
 
 MARK: Final = "***"
@@ -76,4 +77,8 @@ def find_secrets(provider: Provider, environ: Mapping[str, str]) -> frozenset[st
 
 
 def _values(named: Mapping[str, str]) -> Iterable[str]:
-    return (value for name, value in named.items() if _SECRET_NAMES.search(name))
+    return (
+        value
+        for name, value in named.items()
+        if _SECRET_NAMES.search(name) or holds_secret(name, value)
+    )

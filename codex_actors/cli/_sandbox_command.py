@@ -5,12 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import trio
 
+from ..config import SettingsError, Sources, find_home, load_environment
 from ..protocol import DangerFullAccess, ReadOnly, SandboxPolicy, WorkspaceWrite
-from ..sandbox import ProcessSpec, Sandbox, confine, find_sandboxes, run_here, sandbox_faults
+from ..sandbox import (
+    ProcessSpec,
+    Sandbox,
+    confine,
+    find_leftovers,
+    find_sandboxes,
+    holding_signals,
+    run_here,
+    sandbox_faults,
+)
 from ._config_flags import MODES, ConfigFlags, find_directory
 from ._errors import UsageError
 
@@ -25,14 +37,34 @@ def sandbox_command(argv: Sequence[str]) -> int:
         SystemExit: if the words are wrong, or ask for help.
     """
     options = sandbox_parser().parse_args(argv)
+    with holding_signals():
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     cwd = find_directory(ConfigFlags(directory=options.cd))
-    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=dict(os.environ), in_session=True)
+    sources = Sources(home=find_home(os.environ), cwd=cwd)
+    env = load_environment(sources, os.environ).variables
+    spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=env, in_session=True)
     sandbox = None if options.mechanism is None else _find(options.mechanism)
 
+    records = _records()
+
     async def prepare() -> ProcessSpec:
+        if records is not None:
+            with suppress(OSError):
+                await find_leftovers(records)
         return await confine(spec, _policy(options), workspace=cwd, sandbox=sandbox)
 
-    return run_here(trio.run(prepare))
+    return run_here(trio.run(prepare), records=records)
+
+
+def _records() -> Path | None:
+    """Where is noted what a killed program leaves; a person can do without."""
+    try:
+        return Path(find_home(os.environ), "processes")
+    except SettingsError:
+        return None
 
 
 def sandbox_parser() -> argparse.ArgumentParser:

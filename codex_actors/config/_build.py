@@ -15,7 +15,7 @@ from ._catalogue import (
     read_models,
 )
 from ._collaboration import read_collaboration
-from ._environment import build_environment, read_environment_policy
+from ._environment import build_environment
 from ._guides import read_guide_rules
 from ._limits import read_capacity, read_deadlines, read_limits
 from ._notify import read_notify
@@ -32,7 +32,8 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
         SettingsError: A key has a value that it cannot have.
     """
     models = read_models(root, load_catalogue())
-    provider = choose_provider(root, read_providers(root, environ))
+    providers = read_providers(root, environ)
+    provider = choose_provider(root, providers)
     model = _choose_model(root, provider, models)
     return Settings(
         model=model,
@@ -53,7 +54,8 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
         models=models,
         tool_output_token_limit=root.integer("tool_output_token_limit"),
         show_raw_agent_reasoning=root.boolean("show_raw_agent_reasoning") or False,
-        environment=build_environment(read_environment_policy(root), environ),
+        environment=build_environment(root, environ, providers.values()).variables,
+        allow_login_shell=root.boolean("allow_login_shell") is not False,
         limits=read_limits(root),
         capacity=read_capacity(root),
         deadlines=read_deadlines(root),

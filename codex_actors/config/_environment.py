@@ -1,87 +1,81 @@
-"""Which variables the commands of an agent see."""
+"""``[shell_environment_policy]``: which variables the commands of an agent see."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias, final, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import get_args
 
-import attrs
-
+from ..core import CommandEnvironment, EnvironmentPolicy, make_environment
+from ..core._environment import Inherit
+from ..protocol import Provider
+from ._providers import read_providers
+from ._sources import Sources, read_sources
 from ._table import Table
 
-Inherit: TypeAlias = Literal["all", "core", "none"]
 _INHERIT: tuple[Inherit, ...] = get_args(Inherit)
 
-# Names as the reference has them.
-_CORE = frozenset(["HOME", "LOGNAME", "PATH", "SHELL", "USER", "USERNAME", "TMPDIR", "TEMP", "TMP"])
-_SECRETS = ("*KEY*", "*SECRET*", "*TOKEN*")
 
+def load_environment(sources: Sources, environ: Mapping[str, str]) -> CommandEnvironment:
+    """Read what commands see, and nothing else; blocks.
 
-@final
-@attrs.frozen(kw_only=True)
-class EnvironmentPolicy:
-    """How the variables of this program become those of a command.
-
-    Patterns are matched against whole names, in any case; ``*`` is any text and ``?``
-    any character.
+    Raises:
+        SettingsError: as `load_settings` raises it, but for other keys.
     """
+    return read_environment(read_sources(sources, environ), environ)
 
-    inherit: Inherit = "all"
-    ignore_default_excludes: bool = True
-    """False: names that look like secrets are left out."""
-    exclude: tuple[str, ...] = ()
-    variables: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """Set whatever was inherited."""
-    include_only: tuple[str, ...] = ()
-    """Patterns; empty: keep everything."""
+
+def read_environment(root: Table, environ: Mapping[str, str]) -> CommandEnvironment:
+    """What the settings make of ``environ``, their providers looked up.
+
+    Raises:
+        SettingsError: A key has a value that it cannot have.
+    """
+    return build_environment(root, environ, read_providers(root, environ).values())
+
+
+def build_environment(
+    root: Table, environ: Mapping[str, str], providers: Iterable[Provider]
+) -> CommandEnvironment:
+    """What the settings make of ``environ``; variables that hold keys of providers are secrets.
+
+    Raises:
+        SettingsError: A key has a value that it cannot have.
+    """
+    secrets = frozenset(name for provider in providers for name in _key_variables(provider))
+    return make_environment(read_environment_policy(root), environ, secrets)
 
 
 def read_environment_policy(root: Table) -> EnvironmentPolicy:
-    """``[shell_environment_policy]``."""
+    """``[shell_environment_policy]``.
+
+    Raises:
+        SettingsError: A key has a value that it cannot have.
+    """
     table = root.table("shell_environment_policy")
-    ignore = table.boolean("ignore_default_excludes")
+    table.boolean("experimental_use_profile")  # does nothing; in the reference neither
     return EnvironmentPolicy(
         inherit=table.choice("inherit", _INHERIT) or "all",
-        ignore_default_excludes=ignore is not False,
+        ignore_default_excludes=table.boolean("ignore_default_excludes") or False,
+        keep=table.strings("keep") or (),
         exclude=table.strings("exclude") or (),
-        variables=table.string_map("set") or {},
+        variables=_read_variables(table),
         include_only=table.strings("include_only") or (),
     )
 
 
-def build_environment(policy: EnvironmentPolicy, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that ``policy`` makes of ``environ``: inherit, exclude, set, include only."""
-    excluded = policy.exclude if policy.ignore_default_excludes else (*_SECRETS, *policy.exclude)
-    drop, keep = _matcher(excluded), _matcher(policy.include_only or ("*",))
-    inherited = {name: value for name, value in _inherit(policy, environ).items() if not drop(name)}
-    return {name: value for name, value in {**inherited, **policy.variables}.items() if keep(name)}
+def _read_variables(table: Table) -> dict[str, str]:
+    variables = table.string_map("set") or {}
+    for name, value in variables.items():
+        if not name or "=" in name or "\0" in name + value:
+            problem = (
+                "no variable can be that: a name is not empty and has no '='; neither has a NUL"
+            )
+            raise table.table("set").refuse(name, problem)
+    return variables
 
 
-def _inherit(policy: EnvironmentPolicy, environ: Mapping[str, str]) -> Mapping[str, str]:
-    match policy.inherit:
-        case "all":
-            return environ
-        case "core":
-            return {name: value for name, value in environ.items() if name in _CORE}
-        case "none":
-            return {}
-
-
-def _matcher(patterns: Sequence[str]) -> _Matcher:
-    return _Matcher(tuple(map(_compile, patterns)))
-
-
-@final
-@attrs.frozen
-class _Matcher:
-    patterns: tuple[re.Pattern[str], ...]
-
-    def __call__(self, name: str) -> bool:
-        return any(pattern.fullmatch(name) for pattern in self.patterns)
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    # Not fnmatch: there, brackets are special too.
-    text = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-    return re.compile(text, re.IGNORECASE | re.DOTALL)
+def _key_variables(provider: Provider) -> Iterator[str]:
+    if provider.env_key:
+        yield provider.env_key
+    if provider.id != "openai":  # its own are the names of an organization and a project
+        yield from provider.env_http_headers.values()

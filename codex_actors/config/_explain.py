@@ -11,6 +11,7 @@ import attrs
 from ..protocol import Settings
 from ._auth import find_key
 from ._build import build_settings
+from ._environment import read_environment
 from ._errors import SettingsError
 from ._home import VARIABLES
 from ._host import find_shell, find_timezone
@@ -69,7 +70,7 @@ def explain_settings(
     given = {key: Entry(key, value, source) for key, value, source in _given(root)}
     entries = {entry.key: entry for entry in _defaults(settings)} | given
     return Explained(
-        tuple(_facts(settings, environ)),
+        (*_facts(settings, environ), _withheld(root, environ)),
         tuple(entries[key] for key in sorted(entries)),
         (*check_keys(root, strict=strict), *find_roles(root, settings).warnings),
     )
@@ -118,6 +119,7 @@ def _plain_defaults(settings: Settings) -> dict[str, Any]:
     rules = settings.guides
     assert rules is not None
     return {
+        "allow_login_shell": True,
         "approval_policy": "never",
         "developer_instructions": None,
         "model": settings.model.slug,
@@ -137,9 +139,10 @@ def _plain_defaults(settings: Settings) -> dict[str, Any]:
         "sandbox_workspace_write.writable_roots": [],
         "service_tier": None,
         "shell_environment_policy.exclude": [],
-        "shell_environment_policy.ignore_default_excludes": True,
+        "shell_environment_policy.ignore_default_excludes": False,
         "shell_environment_policy.include_only": [],
         "shell_environment_policy.inherit": "all",
+        "shell_environment_policy.keep": [],
         "show_raw_agent_reasoning": False,
         "tool_output_token_limit": None,
     }
@@ -154,6 +157,11 @@ def _facts(settings: Settings, environ: Mapping[str, str]) -> Iterator[Entry]:
     taken = shell == environ.get("SHELL")
     yield Entry("shell", shell, _variable(environ, "SHELL") if taken else DEFAULT)
     yield Entry("time zone", find_timezone(environ), _variable(environ, "TZ"))
+
+
+def _withheld(root: Table, environ: Mapping[str, str]) -> Entry:
+    names = read_environment(root, environ).withheld
+    return Entry("kept from commands", list(names), "shell_environment_policy")
 
 
 def _url_source(settings: Settings, environ: Mapping[str, str]) -> str:

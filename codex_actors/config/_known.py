@@ -20,7 +20,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _USED = _words("""
-    agents approval_policy capacity deadlines developer_instructions features history limits model
+    agents allow_login_shell approval_policy capacity deadlines developer_instructions features history limits model
     model_auto_compact_token_limit
     model_context_window model_instructions_file model_provider model_providers
     model_reasoning_effort model_reasoning_summary model_verbosity models openai_base_url
@@ -32,7 +32,7 @@ _USED = _words("""
 
 # Found by asking the reference's --strict-config, release 0.163; older ones from its past.
 _IGNORED = _words("""
-    allow_login_shell allow_symlinked_codex_home analytics approvals_reviewer apps
+    allow_symlinked_codex_home analytics approvals_reviewer apps
     apps_mcp_product_sku audio auto_review background_terminal_max_timeout browser_use
     chatgpt_base_url check_for_update_on_startup cli_auth_credentials_store cloud
     compact_prompt computer_use default_permissions desktop disable_paste_burst
@@ -85,7 +85,8 @@ _TABLES: Mapping[str, Collection[str]] = {
         _words("writable_roots network_access exclude_tmpdir_env_var exclude_slash_tmp")
     ),
     "shell_environment_policy": (
-        _words("inherit ignore_default_excludes exclude set include_only experimental_use_profile")
+        *_words("inherit ignore_default_excludes keep exclude set include_only"),
+        "experimental_use_profile",
     ),
 }
 

@@ -11,6 +11,7 @@ import attrs
 from ..protocol import Provider, ReadOnly, SandboxPolicy, Settings, WorkspaceWrite
 from ._auth import Key, find_key
 from ._build import build_settings
+from ._environment import read_environment
 from ._files import read_text
 from ._guides import was_trusted
 from ._host import find_shell, find_timezone
@@ -29,6 +30,8 @@ class Loaded:
     settings: Settings
     warnings: tuple[str, ...] = ()
     """One line each: unknown keys, a key file that others can read."""
+    withheld: tuple[str, ...] = ()
+    """Names of variables that commands do not see because they look like secrets."""
 
 
 def load_settings(
@@ -89,7 +92,8 @@ def load_settings(
         shell=find_shell(environ),
         timezone=find_timezone(environ),
     )
-    return Loaded(settings, (*warnings, *found.warnings, *_key_warnings(key)))
+    warnings = (*warnings, *found.warnings, *_key_warnings(key))
+    return Loaded(settings, warnings, withheld=read_environment(root, environ).withheld)
 
 
 def check_keys(root: Table, *, strict: bool) -> tuple[str, ...]:

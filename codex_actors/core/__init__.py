@@ -57,6 +57,9 @@ from ._effects import ShowDiff as ShowDiff
 from ._effects import StartTool as StartTool
 from ._effects import StopSampling as StopSampling
 from ._effects import WaitRetry as WaitRetry
+from ._environment import CommandEnvironment as CommandEnvironment
+from ._environment import EnvironmentPolicy as EnvironmentPolicy
+from ._environment import make_environment as make_environment
 from ._exec_policy import Decision as Decision
 from ._exec_policy import ExecRules as ExecRules
 from ._exec_policy import HostExecutable as HostExecutable
@@ -152,6 +155,8 @@ from ._responses import classify_failure as classify_failure
 from ._retry import Retry as Retry
 from ._retry import parse_retry_delay as parse_retry_delay
 from ._safe_commands import is_known_safe as is_known_safe
+from ._script_rules import match_parts as match_parts
+from ._secret_variables import holds_secret as holds_secret
 from ._shell_tree import ParseScript as ParseScript
 from ._shell_tree import ShellNode as ShellNode
 from ._shell_tree import Words as Words

@@ -11,10 +11,10 @@ from typing import Final, final
 
 import attrs
 
-from ._shell_tree import MOST_BYTES, ParseScript, Words, plain_commands
+from ._shell_tree import MOST_BYTES, ParseScript, Words, may_be_plain, plain_commands
 
 MOST_NESTED: Final = 8
-"""Shells inside of shells that are seen through."""
+"""Shells inside of a shell that are seen through; the reference's number."""
 
 SHELL_NAMES: Final = frozenset({"bash", "sh", "zsh"})
 SYSTEM_DIRECTORIES: Final = ("/bin", "/usr/bin")
@@ -30,6 +30,8 @@ class TakenApart:
     """The words of each; at least one command."""
     is_opaque: bool = False
     """Whether one of them is a script that may do more than can be told."""
+    is_too_deep: bool = False
+    """Whether shells are nested so deep that nobody looks; whoever does that hides something."""
 
 
 def take_apart(
@@ -43,7 +45,7 @@ def take_apart(
         shells: Absolute paths of shells besides those in the system's own directories. One that
             lies elsewhere may be anything, and is not seen through.
     """
-    return _take_apart(tuple(words), parse, shells, MOST_NESTED)
+    return _take_apart(tuple(words), parse, shells, MOST_NESTED + 1)
 
 
 def _take_apart(words: Words, parse: ParseScript, shells: Collection[str], left: int) -> TakenApart:
@@ -51,11 +53,12 @@ def _take_apart(words: Words, parse: ParseScript, shells: Collection[str], left:
         return TakenApart((words,))
     commands = _read_script(words, parse) if left else None
     if commands is None:
-        return TakenApart((words,), is_opaque=True)
+        return TakenApart((words,), is_opaque=True, is_too_deep=not left)
     inner = [_take_apart(command, parse, shells, left - 1) for command in commands]
     return TakenApart(
         tuple(part for apart in inner for part in apart.parts),
         is_opaque=any(apart.is_opaque for apart in inner),
+        is_too_deep=any(apart.is_too_deep for apart in inner),
     )
 
 
@@ -71,7 +74,7 @@ def is_shell(words: Sequence[str], shells: Collection[str] = ()) -> bool:
 def _read_script(words: Words, parse: ParseScript) -> tuple[Words, ...] | None:
     match words:
         case [shell, "-c" | "-lc", script] if _is_script(script):
-            tree = parse(script)
+            tree = parse(script) if may_be_plain(script) else None
             zsh = shell.rpartition("/")[2] == "zsh"
             return None if tree is None else plain_commands(script, tree, zsh=zsh)
         case _:

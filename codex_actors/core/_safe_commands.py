@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ._command import SYSTEM_DIRECTORIES, TakenApart
+from ._shell_state import Doubt, find_doubts
 
 _ALWAYS: Final = frozenset(
     [
@@ -71,8 +72,16 @@ def safe_parts(apart: TakenApart) -> tuple[bool, ...]:
     """For each part of a command, whether it only looks."""
     if apart.is_opaque:
         return (False,) * len(apart.parts)
-    moved = any(words[:1] == ("cd",) for words in apart.parts)
-    return tuple(is_safe_command(part) and not (moved and _is_git(part)) for part in apart.parts)
+    doubts = find_doubts(apart.parts)
+    return tuple(
+        is_safe_command(part) and _is_itself(part, doubt)
+        for part, doubt in zip(apart.parts, doubts, strict=True)
+    )
+
+
+def _is_itself(words: Sequence[str], doubt: Doubt) -> bool:
+    # The repository that git comes to may name programs to run in its settings.
+    return doubt == "none" or (doubt == "place" and _program(words) != "git")
 
 
 def is_safe_command(words: Sequence[str]) -> bool:
@@ -89,11 +98,6 @@ def _program(words: Sequence[str]) -> str | None:
         return None
     directory, slash, name = words[0].rpartition("/")
     return name if not slash or directory in SYSTEM_DIRECTORIES else None
-
-
-def _is_git(words: Sequence[str]) -> bool:
-    # The repository that it comes to may name programs to run in its settings.
-    return _program(words) == "git"
 
 
 def _is_clean(word: str) -> bool:

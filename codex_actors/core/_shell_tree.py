@@ -56,11 +56,13 @@ RESERVED: Final = frozenset(
         "end",
         "esac",
         "fi",
+        "float",
         "for",
         "foreach",
         "function",
         "if",
         "in",
+        "integer",
         "nocorrect",
         "repeat",
         "select",
@@ -73,6 +75,13 @@ RESERVED: Final = frozenset(
 """What a shell takes for grammar, or for a modifier, where the name of a program would stand."""
 
 _JOINING = frozenset({"program", "list", "pipeline"})
+_PLAUSIBLE = re.compile(
+    r"""(?:
+      [^\x00-\x7f] | [A-Za-z0-9_@%+=:,./^~\- \t\n;&|] | \\[^\n]
+    | '[^']*+' | "(?:[^"\\$`] | \\[^\n])*+"
+    )*+""",
+    re.VERBOSE,
+)
 _INSIDE = re.compile(rb"[ \t]+")
 _BETWEEN = re.compile(rb"[ \t]*(?:(?:&&|\|\||\||;)[ \t\n]*|\n[ \t\n]*)")
 _BEFORE = re.compile(rb"[ \t\n]*")
@@ -83,6 +92,11 @@ _EXPANDS = re.compile(r"[$`]")
 # Of zsh alone: names of programs, and patterns that it may have been told of.
 _ZSH = re.compile(r"[=^~]")
 _LETTERS = frozenset("_@%+=:,./-^")
+
+
+def may_be_plain(script: str) -> bool:
+    """Whether it is worth the while, and safe, to ask the grammar: a few letters rule most out."""
+    return bool(_PLAUSIBLE.fullmatch(script))
 
 
 def plain_commands(script: str, tree: ShellNode, *, zsh: bool = False) -> tuple[Words, ...] | None:

@@ -21,8 +21,9 @@ from ..protocol import (
 )
 from ._command import TakenApart
 from ._dangerous_commands import is_dangerous_command
-from ._exec_policy import SEVERITY, Decision, ExecRules, RuleMatch, match_rules
+from ._exec_policy import SEVERITY, Decision, ExecRules, RuleMatch
 from ._safe_commands import safe_parts
+from ._script_rules import match_parts
 from ._shell_tree import Words
 
 Asker: TypeAlias = Literal["rules", "sandbox_approval"]
@@ -88,11 +89,13 @@ def judge_command(apart: TakenApart, rules: ExecRules, situation: Situation) -> 
         rules: Those that hold.
         situation: What it is to run under.
     """
-    matches = [match_rules(rules, part, by_name=True) for part in apart.parts]
+    matches = match_parts(rules, apart, by_name=True)
     rulings = [
         _judge_part(part, found, situation, is_safe=is_safe)
         for part, found, is_safe in zip(apart.parts, matches, safe_parts(apart), strict=True)
     ]
+    if apart.is_too_deep:
+        rulings.append(_of_danger(situation))
     strictest = max(rulings, key=lambda ruling: SEVERITY.index(ruling.decision))
     return Verdict(
         decision=strictest.decision,
@@ -151,9 +154,7 @@ def _by_rule(match: RuleMatch, situation: Situation) -> _Ruling:
 def _without_rule(part: Words, situation: Situation, *, is_safe: bool) -> _Ruling:
     policy = situation.approval_policy
     if is_dangerous_command(part):
-        return _ask(
-            situation, "sandbox_approval", "it may remove what nobody can bring back", _DANGER
-        )
+        return _of_danger(situation)
     if policy == "untrusted":
         if is_safe and not situation.escalates:
             return _Ruling("allow")
@@ -163,6 +164,11 @@ def _without_rule(part: Words, situation: Situation, *, is_safe: bool) -> _Rulin
         return _Ruling("allow")
     reason = "it asks for more than the sandbox permits"
     return _ask(situation, "sandbox_approval", reason, _ESCALATION)
+
+
+def _of_danger(situation: Situation) -> _Ruling:
+    reason = "it may remove what nobody can bring back"
+    return _ask(situation, "sandbox_approval", reason, _DANGER)
 
 
 def _is_unconfined(situation: Situation) -> bool:

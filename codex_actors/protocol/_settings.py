@@ -156,6 +156,8 @@ class Settings:
     show_raw_agent_reasoning: bool = False
     environment: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     """Environment of the commands that tools start."""
+    allow_login_shell: bool = True
+    """False: commands do not read the login profile first, and models cannot ask for it."""
     timezone: str = "UTC"
     notify: tuple[str, ...] = ()
     """A program, and its first arguments, to be told of each completed turn; empty: none."""

@@ -88,14 +88,10 @@ def _run_in_namespaces(job: dict[str, Any]) -> None:
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{uid} {uid} 1")
     _write("/proc/self/gid_map", f"{gid} {gid} 1")
-    # Whoever signals the group means the command; this process lives on to tell how it ended.
-    before = {signum: signal.signal(signum, signal.SIG_IGN) for signum in _FOR_THE_GROUP}
-    init = os.fork()
+    init = _fork()
     if init:
         _close_all()
         os._exit(_status(os.waitpid(init, 0)[1]))
-    for signum, handler in before.items():
-        signal.signal(signum, signal.SIG_IGN if handler == signal.SIG_IGN else signal.SIG_DFL)
     _die_with_parent()
     _arrange(job)
     os.chdir(job["cwd"])
@@ -109,6 +105,15 @@ def _run_in_namespaces(job: dict[str, Any]) -> None:
 
 
 def _run_under_landlock(job: dict[str, Any]) -> None:
+    # Orphans come here, so that nobody below gets away, whatever he has thrown off.
+    _check(_libc.prctl(36, 1, 0, 0, 0))
+    signal.signal(signal.SIGTERM, _end_with_all)
+    _die_with_parent(signal.SIGTERM)
+    command = _fork()
+    if command:
+        _close_all()
+        _wait_and_end_others(command)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _die_with_parent()
     _give_up_rights()
     _take_terminal(job)
@@ -284,9 +289,22 @@ def _filter(lines: bytes) -> None:
     _check(_libc.prctl(22, 2, program, 0, 0))
 
 
-def _die_with_parent() -> None:
+def _fork() -> int:
+    """Fork, and let the child alone be told what the group is told.
+
+    Whoever signals the group means the command; the parent lives on to tell how it ended.
+    """
+    before = {signum: signal.signal(signum, signal.SIG_IGN) for signum in _FOR_THE_GROUP}
+    child = os.fork()
+    if not child:
+        for signum, handler in before.items():
+            signal.signal(signum, signal.SIG_IGN if handler == signal.SIG_IGN else signal.SIG_DFL)
+    return child
+
+
+def _die_with_parent(signum: int = signal.SIGKILL) -> None:
     parent = os.getppid()
-    _check(_libc.prctl(1, signal.SIGKILL, 0, 0, 0))
+    _check(_libc.prctl(1, signum, 0, 0, 0))
     if os.getppid() != parent:
         os._exit(_NOT_RUN)  # it died before
 
@@ -297,6 +315,61 @@ def _reap_until(command: int) -> None:
         pid, status = os.wait()
         if pid == command:
             os._exit(_status(status))
+
+
+def _wait_and_end_others(command: int) -> None:
+    """Do for the command what a namespace of processes would do: nobody outlives it."""
+    while (ended := os.wait())[0] != command:
+        pass
+    _end_others()
+    os._exit(_status(ended[1]))
+
+
+def _end_with_all(signum: int, _frame: object) -> None:
+    """End now, with everybody: the program has died, or somebody wants it."""
+    _end_others()
+    os._exit(128 + signum)
+
+
+def _end_others() -> None:
+    """Kill whoever is below until nobody is; whoever loses his parent meanwhile comes here."""
+    try:
+        while True:
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                _kill_below()
+                os.wait()
+    except ChildProcessError:
+        return
+
+
+def _kill_below() -> None:
+    found = {int(name): _origin(name) for name in os.listdir("/proc") if name.isdecimal()}
+    below = {os.getpid()}
+    while more := {pid for pid, (up, _) in found.items() if up in below} - below:
+        below |= more
+    for pid in below - {os.getpid()}:
+        _kill(pid, found[pid])
+
+
+def _kill(pid: int, origin: tuple[int, bytes]) -> None:
+    """Kill this very process, and nobody who has got its number since."""
+    try:
+        handle = os.pidfd_open(pid)
+        if _origin(str(pid))[1:] == origin[1:]:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        os.close(handle)
+    except ProcessLookupError:
+        return
+
+
+def _origin(pid: str) -> tuple[int, bytes]:
+    """Whose child a process is, and when it began."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return 0, b""
+    return int(fields[1]), fields[19]
 
 
 def _status(status: int) -> int:

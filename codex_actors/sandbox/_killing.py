@@ -103,6 +103,18 @@ def interrupt_sessions_below(ancestor: int) -> None:
             os.killpg(session, signal.SIGINT)
 
 
+def signal_below(ancestor: int, signum: signal.Signals) -> None:
+    """Send a signal to all that a process has started; to itself if that is nobody. Blocks.
+
+    What confines a command is not told where there is a command: it would end at once, and the
+    command could say nothing to it.
+    """
+    below = read_descendants(ancestor).values()
+    itself = read_row(ancestor)
+    for row in below or ((itself,) if itself is not None else ()):
+        _send(row, signum)
+
+
 def reap(rows: Sequence[ProcessRow], *, owned: Container[int]) -> None:
     """Bury the orphans among ``rows`` that have come to this program and died."""
     for row in rows:

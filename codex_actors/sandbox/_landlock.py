@@ -27,7 +27,7 @@ class Landlock:
     name: ClassVar[str] = "landlock"
 
     def confine(self, spec: ProcessSpec, reach: Reach) -> ProcessSpec:
-        """Return an interpreter that restricts itself and becomes the command.
+        """Return an interpreter that starts the command restricted, and ends with all of it.
 
         Raises:
             SandboxRefused: if something may not be read, or not be written below a writable
@@ -43,7 +43,7 @@ class Landlock:
             "filter": filter_program(
                 machine_of(self.name), network=reach.network, metadata=everywhere, shared=False
             ),
-            "own_session": False,
+            "own_session": not spec.in_session,
         }
         return helper_spec(spec, job)
 

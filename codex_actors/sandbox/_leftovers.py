@@ -1,32 +1,25 @@
 """Finding what a killed program has left running.
 
-After ``kill -9`` nobody cleans up. So each scope keeps a small file that says
-which program it belongs to and by which marker its processes are known. The
-file is removed when the scope is left; a file whose program is dead leads to
-what is left over.
-
-A record is a file of JSON lines, readable by its owner only. The first line
-describes the scope, each further one a process that was started in it.
+After ``kill -9`` nobody cleans up. So each scope keeps a record (see `_record`), which is
+removed when the scope is left; a record whose program is dead leads to what is left over:
+processes, and empty folders that stood in for missing ones.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, final
 
 import attrs
 import trio
 
-from ._errors import CannotTakeNotes
 from ._family import Family
 from ._killing import Survivor, kill_all
+from ._record import SUFFIX, Record, here
+from ._stand_ins import remove_stand_in
 from ._table import Identity, boot_id, read_argv, read_row, read_table
-
-_SUFFIX: Final = ".processes"
 
 
 @final
@@ -42,28 +35,6 @@ class Leftover:
 
 
 @final
-@attrs.frozen
-class Record:
-    """The file of one scope."""
-
-    path: Path
-
-    async def add(self, identity: Identity, program: str) -> None:
-        """Note a process that was just started."""
-        line = {"pid": identity.pid, "started": identity.started, "program": program}
-        # The process runs already, and its marker is on disk: without this
-        # line it is found all the same, unless it clears its environment.
-        with suppress(OSError):
-            await trio.to_thread.run_sync(_append, self.path, line)
-
-    async def discard(self) -> None:
-        """Remove the file, as nothing is left to be found."""
-        # A record that stays is dropped by the next program that looks.
-        with suppress(OSError):
-            await trio.to_thread.run_sync(self.path.unlink)
-
-
-@final
 @attrs.frozen(kw_only=True)
 class _Story:
     """What a record says."""
@@ -74,10 +45,11 @@ class _Story:
     boot: str
     program: Identity
     processes: tuple[Identity, ...]
+    stand_ins: tuple[str, ...]
 
     def is_ours_to_judge(self) -> bool:
         """Whether this machine can tell that the program is dead, and it is."""
-        if self.place != _place():
+        if self.place != here():
             return False
         row = read_row(self.program.pid)
         alive = row is not None and row.state not in "ZX" and row.identity == self.program
@@ -91,22 +63,10 @@ class _Story:
         return family
 
 
-async def open_record(directory: Path, scope: str) -> Record:
-    """Write the record of a scope before anything is started in it.
-
-    Raises:
-        CannotTakeNotes: if the directory or the file cannot be written.
-    """
-    record = Record(directory / f"{scope}{_SUFFIX}")
-    try:
-        await trio.to_thread.run_sync(_create, record.path, scope)
-    except OSError as error:
-        raise CannotTakeNotes(str(directory), error.strerror or str(error)) from error
-    return record
-
-
 async def find_leftovers(directory: Path) -> tuple[Leftover, ...]:
-    """The living processes of programs that have died; stale records are dropped.
+    """The living processes of programs that have died.
+
+    What of them was in folders is taken away, and stale records are dropped.
 
     Programs on other machines or in other containers that share the directory
     are left alone. So is everything whose start time or marker does not agree
@@ -130,7 +90,7 @@ async def kill_leftovers(directory: Path) -> tuple[Survivor, ...]:
     Cancellation: between records; each takes six seconds at most.
     """
     survivors: list[Survivor] = []
-    for story in await trio.to_thread.run_sync(_read_stories, directory):
+    for story in await trio.to_thread.run_sync(_sweep, directory):
         left = await kill_all(story.family().members, owned=(), look=read_table)
         if not left:
             await Record(story.path).discard()
@@ -141,7 +101,7 @@ async def kill_leftovers(directory: Path) -> tuple[Survivor, ...]:
 def _find(directory: Path) -> tuple[Leftover, ...]:
     table = read_table()
     found: list[Leftover] = []
-    for story in _read_stories(directory):
+    for story in _sweep(directory):
         alive = [row for row in story.family().members(table) if row.state not in "ZX"]
         found.extend(
             Leftover(identity=row.identity, argv=read_argv(row.pid), scope=story.scope)
@@ -152,9 +112,18 @@ def _find(directory: Path) -> tuple[Leftover, ...]:
     return tuple(found)
 
 
+def _sweep(directory: Path) -> tuple[_Story, ...]:
+    """The records of dead programs, when the folders that stood in for others are gone."""
+    stories = _read_stories(directory)
+    for story in stories:
+        for path in story.stand_ins:
+            remove_stand_in(path)
+    return stories
+
+
 def _read_stories(directory: Path) -> tuple[_Story, ...]:
     """The records of dead programs."""
-    stories = [_read_story(path) for path in sorted(directory.glob(f"*{_SUFFIX}"))]
+    stories = [_read_story(path) for path in sorted(directory.glob(f"*{SUFFIX}"))]
     return tuple(story for story in stories if story is not None and story.is_ours_to_judge())
 
 
@@ -167,7 +136,8 @@ def _read_story(path: Path) -> _Story | None:
             place=first["place"],
             boot=first["boot"],
             program=_identity(first),
-            processes=tuple(_identity(line) for line in rest),
+            processes=tuple(_identity(line) for line in rest if "pid" in line),
+            stand_ins=tuple(str(line["stand_in"]) for line in rest if "stand_in" in line),
         )
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
@@ -184,26 +154,3 @@ def _parse(lines: Iterable[str]) -> Iterable[dict[str, Any]]:
 
 def _identity(line: dict[str, Any]) -> Identity:
     return Identity(int(line["pid"]), int(line["started"]))
-
-
-def _create(path: Path, scope: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    me = read_row(os.getpid())
-    started = me.identity.started if me is not None else 0
-    line = {"scope": scope, "place": _place(), "boot": boot_id()}
-    _append(path, {**line, "pid": os.getpid(), "started": started})
-
-
-def _append(path: Path, line: dict[str, Any]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(descriptor, json.dumps(line).encode() + b"\n")
-    finally:
-        os.close(descriptor)
-
-
-def _place() -> str:
-    """The machine and the container: where a pid means the same process."""
-    with suppress(OSError):
-        return f"{os.uname().nodename} {os.readlink('/proc/self/ns/pid')}"
-    return os.uname().nodename

@@ -17,9 +17,9 @@ import trio
 from ._errors import ProcessesClosed
 from ._family import Family
 from ._killing import NOTICE_SECONDS, Survivor, kill_all, reap, scan, within
-from ._leftovers import Record, open_record
 from ._nursery import open_hidden_nursery
 from ._process import Process
+from ._record import Record, open_record
 from ._spec import OutputSink, ProcessSpec
 from ._stand_ins import hold_stand_ins
 from ._start import start
@@ -117,7 +117,7 @@ class Processes:
         held = ExitStack()
         try:
             if spec.stand_ins:
-                await trio.to_thread.run_sync(hold_stand_ins, held, spec)
+                await trio.to_thread.run_sync(hold_stand_ins, held, spec, self._record)
             started = await start(spec, _with_marker(spec, family.marker))
         except BaseException:
             held.close()

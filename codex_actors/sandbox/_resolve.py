@@ -73,10 +73,31 @@ def _rules(entry: PermissionEntry, cwd: str, env: Mapping[str, str]) -> Iterator
         path = os.path.realpath(os.path.join(root, spelled))
         if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
             continue
+        if entry.access == "write" and not _is_named(entry.place) and _is_inside_repository(path):
+            yield ReachRule(path, "read")
+            continue
         yield ReachRule(path, entry.access)
         if entry.access == "write":
             for kept in _protected(path, is_workspace=path == root):
                 yield ReachRule(kept, "read")
+
+
+def _is_named(place: Place) -> bool:
+    """Whether somebody has said which place it is, and not only where things happen to be."""
+    return not isinstance(place, TmpdirPlace | ProjectPlace) or bool(
+        isinstance(place, ProjectPlace) and place.subpath
+    )
+
+
+def _is_inside_repository(path: str) -> bool:
+    """Whether it is part of what git keeps, and not of a checkout that lies there."""
+    while not os.path.lexists(os.path.join(path, ".git")):
+        if os.path.basename(path) == ".git":
+            return True
+        if path == "/":
+            return False
+        path = os.path.dirname(path)
+    return False
 
 
 def _paths(place: Place, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, TypeAlias, final
 
-import attrs
 import trio
 import trio.testing
 
@@ -24,13 +23,13 @@ _MANY: Final = 20
 
 
 @final
-@attrs.define(eq=False)
 class ScriptedApprover:
     """Answers one question after another as the script says; after its end, no."""
 
-    _answers: list[ApprovalDecision] = attrs.field(converter=list)
-    asked: list[ApprovalRequest] = attrs.field(factory=list, init=False)
-    """All questions, in the order in which they came."""
+    def __init__(self, answers: Iterable[ApprovalDecision] = ()) -> None:
+        self._answers = list(answers)
+        self.asked: Final = list[ApprovalRequest]()
+        """All questions, in the order in which they came."""
 
     async def approve(self, request: ApprovalRequest) -> ApprovalDecision:
         """See `codex_actors.approvals.Approver.approve`."""

@@ -13,7 +13,7 @@ from ._apply_patch import FUNCTION_PATCH as FUNCTION_PATCH
 from ._arguments import function_tool as function_tool
 from ._changes import TurnChanges as TurnChanges
 from ._exec_command import EXEC_COMMAND as EXEC_COMMAND
-from ._exec_command import EXEC_WITH_MORE as EXEC_WITH_MORE
+from ._exec_command import exec_command as exec_command
 from ._guard import AsksNobody as AsksNobody
 from ._guard import Guard as Guard
 from ._patch_files import FileTrouble as FileTrouble

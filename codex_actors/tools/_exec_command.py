@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from functools import cache
 from typing import Annotated, Final, final
 
 import attrs
@@ -44,7 +44,7 @@ class _Exec:
     cmd: Annotated[str, "The command line, for the shell."]
     workdir: Annotated[str | None, "Directory to run it in, if not the working directory."] = None
     shell: Annotated[str | None, "Another shell, as a path or a name."] = None
-    login: Annotated[bool, "False: do not read the login profile first."] = True
+    login: Annotated[bool | None, "False: do not read the login profile first."] = None
     tty: Annotated[bool, "True: give it a terminal, so that write_stdin can type."] = False
     yield_time_ms: Annotated[
         int | None,
@@ -84,7 +84,9 @@ class _ExecMore(_Exec):
 async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> ToolOutput:
     spec = _spec(args, call, context)
     wished = read_escalation(args.sandbox_permissions, args.additional_permissions, spec.cwd)
-    refusal = _why_not(args) or (wished if isinstance(wished, str) else forbids(wished, context))
+    refusal = _why_not(args, context) or (
+        wished if isinstance(wished, str) else forbids(wished, context)
+    )
     if refusal is not None or isinstance(wished, str):
         await trio.lowlevel.checkpoint()
         return refuse(call, refusal or "")
@@ -103,20 +105,26 @@ async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> To
     return report(done.session, call, context, began=done.began_at, limit=limit)
 
 
-def _why_not(args: _Exec) -> str | None:
+def _why_not(args: _Exec, context: ToolContext) -> str | None:
     if args.cmd.lstrip().startswith("*** Begin Patch"):
         return (
             "exec_command failed: this is a patch, not a command; give it to apply_patch, as"
             " in apply_patch <<'EOF'"
+        )
+    if args.login and not context.settings.allow_login_shell:
+        return (
+            "exec_command failed: the configuration allows no login shell; leave `login` out,"
+            " or set it to false"
         )
     return None
 
 
 def _spec(args: _Exec, call: ToolCall, context: ToolContext) -> ProcessSpec:
     settings = context.settings
+    login = settings.allow_login_shell if args.login is None else args.login
     ids = {"CODEX_THREAD_ID": context.thread_id, "CODEX_TOOL_CALL_ID": call.call_id}
     return ProcessSpec(
-        argv=(args.shell or settings.shell, "-lc" if args.login else "-c", args.cmd),
+        argv=(args.shell or settings.shell, "-lc" if login else "-c", args.cmd),
         cwd=absolute(args.workdir or "", settings.cwd),
         env={**settings.environment, **_QUIET, **ids},
         tty=args.tty,
@@ -152,13 +160,22 @@ def _start_wait(args: _Exec) -> float:
     return between(asked, LEAST_WAIT, MOST_WAIT)
 
 
-def _make_exec(arguments: type[_Exec], *, hidden: Collection[str] = ()) -> Tool:
+@cache
+def exec_command(*, login: bool = True, more: bool = False) -> Tool:
+    """Return the tool that runs commands.
+
+    Args:
+        login: Whether models are told that there is a login shell.
+        more: Whether commands may ask for single permissions.
+    """
+    arguments = _ExecMore if more else _Exec
+    told = {"login": login, "additional_permissions": more}
     return function_tool(
         name="exec_command",
         description="Runs a shell command, and returns its output, or a session ID if it is still"
         " running when the time is over.",
         arguments=arguments,
-        hidden=hidden,
+        hidden=[name for name, shown in told.items() if not shown],
         run=_exec_command,
         gate="shared",
         cut_off="timed",
@@ -166,7 +183,4 @@ def _make_exec(arguments: type[_Exec], *, hidden: Collection[str] = ()) -> Tool:
     )
 
 
-EXEC_COMMAND: Final[Tool] = _make_exec(_Exec, hidden=["additional_permissions"])
-
-EXEC_WITH_MORE: Final[Tool] = _make_exec(_ExecMore)
-"""The same, where commands may ask for single permissions."""
+EXEC_COMMAND: Final[Tool] = exec_command()

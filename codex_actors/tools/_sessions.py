@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Final, Protocol, final
+from typing import Final, Protocol, TypeVarTuple, final
 
 import trio
 
@@ -18,6 +18,8 @@ from ._pruning import MANY_SESSIONS, MAX_SESSIONS, choose_victim
 from ._session import RunningProcess, Session
 from ._tool import ToolContext
 
+Args = TypeVarTuple("Args")
+
 
 class ProcessStarter(Protocol):
     """Starts processes and owns them, as `codex_actors.sandbox.Processes` does."""
@@ -28,6 +30,16 @@ class ProcessStarter(Protocol):
         Raises:
             ProcessError: if it cannot be started; nothing is running then.
         """
+        ...
+
+
+class Watchers(Protocol):
+    """Holds tasks that watch commands, as `trio.Nursery` does."""
+
+    def start_soon(
+        self, work: Callable[[*Args], Awaitable[object]], /, *args: *Args, name: str
+    ) -> None:
+        """Start a task; what it raises ends its owner."""
         ...
 
 
@@ -48,7 +60,7 @@ class ExecSessions:
     def __init__(
         self,
         processes: ProcessStarter,
-        nursery: trio.Nursery,
+        nursery: Watchers,
         *,
         sandbox: Sandbox | None,
         new_session_id: Callable[[], int],
@@ -178,7 +190,7 @@ def _random_chunk_id() -> str:
 
 
 def exec_sessions(
-    processes: ProcessStarter, nursery: trio.Nursery, *, sandbox: Sandbox | None = None
+    processes: ProcessStarter, nursery: Watchers, *, sandbox: Sandbox | None = None
 ) -> ExecSessions:
     """Return an agent's commands, for a scope that it has already.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..protocol import Settings
 from ._apply_patch import FREEFORM_PATCH, FUNCTION_PATCH
-from ._exec_command import EXEC_COMMAND, EXEC_WITH_MORE
+from ._exec_command import exec_command
 from ._plan import UPDATE_PLAN
 from ._request_permissions import REQUEST_PERMISSIONS
 from ._tool import Tool, Toolbox
@@ -20,7 +20,10 @@ def standard_tools(settings: Settings) -> tuple[Tool, ...]:
     for single permissions; ``request_permissions_tool`` is a tool that asks for them beforehand.
     """
     return (
-        EXEC_WITH_MORE if settings.features.get("exec_permission_approvals") else EXEC_COMMAND,
+        exec_command(
+            login=settings.allow_login_shell,
+            more=settings.features.get("exec_permission_approvals", False),
+        ),
         WRITE_STDIN,
         *_plan(settings),
         *_permissions(settings),

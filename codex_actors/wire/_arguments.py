@@ -130,7 +130,8 @@ def _annotated(kind: Any) -> _Schema:
     schema = _schema(get_args(kind)[0])
     for note in get_args(kind)[1:]:
         key, value = ("description", note) if isinstance(note, str) else note
-        schema[key] = value
+        # Notes are hashed, which lists cannot be.
+        schema[key] = list(value) if isinstance(value, tuple) else value
     return schema
 
 

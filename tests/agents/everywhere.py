@@ -42,7 +42,7 @@ from codex_actors.protocol import (
 from codex_actors.rollout import Journal, Recorder
 from codex_actors.tools import Toolbox, ToolContext, answer, refuse
 from tests.agents.faulty import Disk, Ledger, Planted, journal_on
-from tests.agents.support import settings, tool
+from tests.agents.support import no_rules, settings, tool
 
 T = TypeVar("T")
 
@@ -264,6 +264,7 @@ class Play:
             new_id=lambda: f"id-{next(self._ids):05}",
             now=lambda: 1_700_000_000.0,
             jitter=lambda: 1.0,
+            load_rules=no_rules,
             recorder=self.disguise(self.disk),
             journal=self._journal,
         )

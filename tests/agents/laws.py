@@ -177,7 +177,7 @@ def judge_end(play: Play) -> None:
         open_ones = commons.books.journal.unsettled()
         play.check(not open_ones or play.ledger.full, f"tasks have no outcome: {open_ones}")
         given = len(commons.books.journal.state.tasks)
-        settled = commons.hub.settlements.get()
+        settled = commons.hub.settled
         play.check(settled == given, f"{given} tasks have {settled} ends")
     for task in play.tasks:
         told = play.told.get(task.id)

@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 import trio
 
-from codex_actors.agents import AgentTree, open_agents
+from codex_actors.agents import AgentServices, AgentTree, open_agents
+from codex_actors.core import ExecRules
 from codex_actors.models import ModelClient, Prompt, ScriptedModel
 from codex_actors.protocol import (
     DangerFullAccess,
@@ -106,11 +107,18 @@ def toolbox(_: Settings) -> Toolbox:
     )
 
 
+async def no_rules(_: str) -> ExecRules:
+    """No rules about commands, without a look at the disk: that takes a thread."""
+    await trio.lowlevel.checkpoint()
+    return ExecRules()
+
+
 @asynccontextmanager
 async def open_tree(
     home: Path, model: ModelClient, **changes: Any
 ) -> AsyncGenerator[AgentTree, None]:
-    async with open_agents(settings(home, **changes), model=model, toolbox=toolbox) as tree:
+    services = AgentServices(model=model, toolbox=toolbox, load_rules=no_rules)
+    async with open_agents(settings(home, **changes), services=services) as tree:
         yield tree
 
 

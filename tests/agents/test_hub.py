@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import attrs
 import trio
+import trio.testing
 
-from codex_actors.actors import open_broadcast
+from codex_actors.actors import Lagged, open_broadcast
 from codex_actors.agents._hub import Hub
+from codex_actors.models import ScriptedModel
 from codex_actors.protocol import (
     AgentPath,
     Event,
@@ -18,6 +21,7 @@ from codex_actors.protocol import (
     TaskRecord,
     ThreadId,
 )
+from tests.agents.support import open_tree
 
 RECORD = TaskRecord(
     id=TaskId("task"),
@@ -42,4 +46,21 @@ async def test_a_task_ends_once_however_many_say_so() -> None:
     news.close()
 
     assert [RECORD, attrs.evolve(RECORD, id=TaskId("another"))] == [r async for r in brought]
-    assert hub.settlements.get() == 2
+    assert hub.settled == 2
+
+
+async def test_a_slow_subscriber_is_told_so_and_holds_nobody_up(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with (
+        open_tree(tmp_path, ScriptedModel([{"say": "ok"}])) as tree,
+        tree.events(1) as slow,
+    ):
+        root = await tree.spawn()
+        record = await (await root.assign("go")).wait()
+        first, last = await slow.receive(), await slow.receive()
+
+        assert TaskCompleted("ok") == record.outcome
+        assert isinstance(first, Lagged)
+        assert isinstance(last, Event)
+        assert ["/root"] == [shown.path for shown in tree.snapshot()]

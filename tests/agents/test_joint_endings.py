@@ -42,7 +42,7 @@ async def test_an_end_is_told_once_by_an_agent_that_is_cut_off_while_it_waits_fo
         ends = [e.path.name for e in told if isinstance(e.msg, TurnAborted)]
         assert ["quick", "stubborn"] == sorted(ends)
         assert [first.id] == list(root._desk.box)
-        assert root._commons.hub.settlements.get() == 2
+        assert root._commons.hub.settled == 2
 
 
 async def test_turns_that_are_interrupted_together_are_one_flush(

@@ -16,7 +16,18 @@ import trio.testing
 from codex_actors.actors import ActorTerminated, Restart
 from codex_actors.agents import AgentServices, AgentSpec, AgentTree, open_agents
 from codex_actors.models import ModelClient, ScriptedModel
-from codex_actors.protocol import Capacity, Completed, TaskCompleted, TaskFailed, TaskInterrupted
+from codex_actors.protocol import (
+    Capacity,
+    Completed,
+    EventLine,
+    TaskCompleted,
+    TaskFailed,
+    TaskInterrupted,
+    ThreadId,
+    TurnAborted,
+)
+from codex_actors.rollout import Rollout, UnreadableRollout
+from tests.agents.faulty import Disk
 from tests.agents.support import open_tree, remember, settings, toolbox
 from tests.agents.tree_driver import PromptThreads
 
@@ -265,6 +276,113 @@ async def test_crash_while_the_owner_crashes(
 
         assert (child,) == root.children
         assert {} == clock.cursed
+
+
+@pytest.mark.parametrize("looks", range(3))
+async def test_crash_for_good_while_the_owner_comes_up_again(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, looks: int
+) -> None:
+    """Who was brought up already, and then crashes for good, is not waited for."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        owner = await root.spawn(AgentSpec(name="owner"))
+        leaf = await owner.spawn(AgentSpec(name="leaf", restart=Restart.TEMPORARY))
+        beside = [await owner.spawn() for _ in range(3)]
+        task = await leaf.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        await trio.sleep(0.5)
+        clock.curse("/root/owner/leaf", looks)
+        await trio.sleep(60)
+
+        assert isinstance(task.record.get().outcome, TaskFailed)
+        assert [root, owner, *beside] == [tree.agent(a.thread_id) for a in tree.snapshot()]
+
+
+@pytest.mark.parametrize("how", ["cancelled", "left with an exception"])
+async def test_turns_of_a_tree_that_ends_are_not_taken_for_those_of_an_owner_that_crashed(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, how: str
+) -> None:
+    recorder = Disk()
+    services = AgentServices(model=ScriptedModel(SLOW), toolbox=toolbox, recorder=recorder)
+    tasks = []
+    with trio.CancelScope() as scope, suppress(ZeroDivisionError):
+        async with open_agents(settings(tmp_path), services=services) as tree:
+            agent = await tree.spawn()
+            for _ in range(3):
+                tasks.append(await agent.assign("work"))
+                agent = await agent.spawn()
+            await trio.sleep(1)
+            if how == "cancelled":
+                scope.cancel()
+                await trio.sleep_forever()
+            raise ZeroDivisionError
+    lines = [line for lines in recorder.lines.values() for line in lines]
+    ends = [line.msg for line in lines if isinstance(line, EventLine)]
+
+    assert ["shutdown"] * 3 == [e.interrupted_by for e in ends if isinstance(e, TurnAborted)]
+    assert [TaskInterrupted("shutdown")] * 3 == [task.record.get().outcome for task in tasks]
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_interrupt_of_one_that_goes_down_with_its_owner(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, steps: int
+) -> None:
+    """Its task is not run again, and says who has seen to that."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(AgentSpec(name="child"))
+        task = await child.assign("work")
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        await root.interrupt("me")
+        await trio.sleep(60)
+
+        assert task.record.get().outcome == TaskInterrupted("me")
+
+
+class Losing(Disk):
+    """A disk that loses what it has of some threads."""
+
+    lost: frozenset[ThreadId] = frozenset()
+
+    async def read(self, thread_id: ThreadId) -> Rollout:
+        if thread_id in self.lost:
+            await trio.lowlevel.checkpoint()
+            raise UnreadableRollout("its rollout is gone")
+        return await super().read(thread_id)
+
+
+@pytest.mark.parametrize("whose", ["its owner's", "its own"])
+async def test_crash_with_a_rollout_that_is_gone(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, whose: str
+) -> None:
+    """It is the matter of the agent whose rollout it is: its turns fail, and say why."""
+    clock, disk = Clock(), Losing()
+    services = AgentServices(
+        model=ScriptedModel(SLOW), toolbox=toolbox, now=clock.now, recorder=disk
+    )
+    async with open_agents(settings(tmp_path), services=services) as tree:
+        owner = await tree.spawn()
+        child = await owner.spawn(AgentSpec(name="child"))
+        beside = await owner.spawn(AgentSpec(name="beside"))
+        tasks = [await child.assign("work"), await beside.assign("work")]
+        await trio.sleep(1)
+        disk.lost = frozenset([child.thread_id])
+        clock.curse("/root" if whose == "its owner's" else "/root/child")
+        await owner.assign("crash, if that is to be you")
+        await trio.sleep(1000)
+
+        assert tasks[0].record.get().outcome == TaskFailed("its rollout is gone")
+        assert isinstance(tasks[1].record.get().outcome, TaskCompleted)
+        assert (child, beside) == owner.children
+        assert "interrupted" == child.status.get()
 
 
 async def test_letters_around_a_final_answer(

@@ -153,12 +153,8 @@ class Job:
 
     @property
     def _brought_down(self) -> bool:
-        """Whether its agent may have been brought down at it twice.
-
-        A tree that is cancelled can look to an agent like an owner that crashed.
-        """
-        cut_off = "shutdown" in self.interrupts or self.person.ending
-        return self.downs > 1 or (self.downs > 0 and cut_off)
+        """Whether its agent may have been brought down at it twice."""
+        return self.downs > 1
 
 
 @attrs.define(eq=False)

@@ -53,7 +53,7 @@ class World:
 
     def __attrs_post_init__(self) -> None:
         ids = map("q{}".format, itertools.count(1))
-        book = RuleBook(find_directories=lambda _: ())
+        book = RuleBook(load=no_rules)
         for rule in self.rules.prefixes:
             book.allow([words[0] for words in rule.pattern])
         self.office = ApprovalOffice(
@@ -97,7 +97,7 @@ class World:
 
 
 def scripted(*answers: ApprovalDecision, **more: Any) -> tuple[World, ScriptedApprover]:
-    approver = ScriptedApprover(list(answers))
+    approver = ScriptedApprover(answers)
     return World(approver, **more), approver
 
 
@@ -124,5 +124,6 @@ def allowing(*words: str) -> ExecRules:
     return ExecRules(prefixes=(PrefixRule(pattern=tuple((word,) for word in words)),))
 
 
-async def settled() -> None:
-    await trio.testing.wait_all_tasks_blocked()
+async def no_rules(_: str) -> ExecRules:
+    await trio.lowlevel.checkpoint()
+    return ExecRules()

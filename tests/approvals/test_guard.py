@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from codex_actors.approvals import NotAsked
+from codex_actors.approvals import NotAsked, load_rules
 from codex_actors.core import (
     NO_EXTRA,
     CommandWish,
@@ -312,12 +312,6 @@ async def test_each_input_to_what_runs_without_the_sandbox_is_asked_about() -> N
 # --- what goes wrong --------------------------------------------------------
 
 
-async def ready(world: World) -> World:
-    """The world with its rules read: a thread does that, for which no test need wait."""
-    await world.office.rules.policy("/work")
-    return world
-
-
 @attrs.define(eq=False)
 class _Raising:
     async def approve(self, _: ApprovalRequest) -> ApprovalDecision:
@@ -369,7 +363,7 @@ async def test_who_sees_the_question_may_be_quicker_than_the_approver(
     nursery: trio.Nursery,
 ) -> None:
     approver = _Hanging()
-    world, got = await ready(World(approver)), list[object]()
+    world, got = World(approver), list[object]()
 
     async def admit() -> None:
         got.append(await world.guard().admit_command(escalated()))
@@ -387,7 +381,7 @@ async def test_who_sees_the_question_may_be_quicker_than_the_approver(
 
 
 async def test_a_question_is_taken_back_with_its_asker() -> None:
-    world = await ready(World(None))
+    world = World(None)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.guard().admit_command, escalated())
         await wait_all_tasks_blocked()
@@ -401,7 +395,7 @@ async def test_a_question_is_taken_back_with_its_asker() -> None:
 
 
 async def test_an_answer_that_ends_the_turn_waits_for_its_end() -> None:
-    world = await ready(scripted(Aborted())[0])
+    world, _ = scripted(Aborted())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.guard().admit_command, escalated())
         await wait_all_tasks_blocked()
@@ -414,7 +408,7 @@ async def test_an_answer_that_ends_the_turn_waits_for_its_end() -> None:
 async def test_rules_that_cannot_be_read_let_nothing_run(tmp_path: Path) -> None:
     (tmp_path / "bad.rules").write_text("prefix_rule(", "utf-8")
     world, _ = scripted()
-    world.office.rules.find_directories = lambda _: (str(tmp_path),)
+    world.office.rules.load = lambda _: load_rules([str(tmp_path)])
     refused = await world.guard().admit_command(command("ls"))
 
     assert isinstance(refused, Refusal)

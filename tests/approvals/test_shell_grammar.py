@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from codex_actors.approvals import parse_script
-from codex_actors.core import TakenApart, Words, take_apart
+from codex_actors.core import TakenApart, Words, is_dangerous, take_apart
 from codex_actors.core._shell_tree import MOST_BYTES, RESERVED
 
 BASH = shutil.which("bash")
@@ -200,11 +200,13 @@ def test_zsh_finds_more_to_replace(script: str) -> None:
 
 def test_what_would_take_long_is_opaque() -> None:
     nested = ["ls"]
-    for _ in range(9):
+    for _ in range(10):
         nested = ["bash", "-c", shlex.join(nested)]
 
-    assert take_apart(nested, parse_script).is_opaque
-    assert not take_apart(shlex.split(nested[2]), parse_script).is_opaque
+    found = take_apart(nested, parse_script)
+    assert (True, True, True) == (found.is_opaque, found.is_too_deep, is_dangerous(found))
+    assert TakenApart((("ls",),)) == take_apart(shlex.split(nested[2]), parse_script)
+    assert not taken("ls > x").is_too_deep
     assert taken("ls " + "a" * MOST_BYTES).is_opaque
     assert taken(" && ".join(["ls"] * 1000)).is_opaque
     assert taken("(" * 10_000).is_opaque

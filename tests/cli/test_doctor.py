@@ -11,7 +11,13 @@ import trio
 
 from codex_actors.cli._doctor import CHECK_SECONDS, CHECKS, examine, survey
 from codex_actors.cli._doctor_finding import Finding, Surroundings
-from codex_actors.cli._doctor_home import check_auth, check_config, check_leftovers, judge_home
+from codex_actors.cli._doctor_home import (
+    check_auth,
+    check_config,
+    check_leftovers,
+    check_variables,
+    judge_home,
+)
 from codex_actors.cli._doctor_machine import (
     judge_landlock,
     judge_namespaces,
@@ -126,6 +132,17 @@ async def test_settings_that_do_not_load(home: Path) -> None:
 
     assert "broken" == (await check_config(where)).state
     assert "note" == (await check_auth(where)).state
+
+
+async def test_variables_that_commands_do_not_see_are_named(home: Path) -> None:
+    shown = await check_variables(look(home, OPENAI_API_KEY=SECRET, A_TOKEN="x"))
+    kept = await check_variables(
+        look(home, "shell_environment_policy.keep=['*']", OPENAI_API_KEY=SECRET)
+    )
+
+    assert ("ok", True) == (shown.state, "A_TOKEN, OPENAI_API_KEY" in shown.detail)
+    assert ("ok", None) == (kept.state, kept.remedy)
+    assert "note" == (await check_variables(look(home, "model=1"))).state
 
 
 async def test_a_provider_that_is_not_there_is_a_fault_of_the_settings(home: Path) -> None:

@@ -11,6 +11,14 @@ NAMES = [sandbox.name for sandbox in find_sandboxes()]
 pytestmark = pytest.mark.skipif(not NAMES, reason="no sandbox works on this machine")
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home directory without settings."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("CODEX_ACTORS_HOME", str(home))
+    return home
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_status_and_the_output_are_the_command_s(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
@@ -45,3 +53,15 @@ def test_full_access_needs_nothing(tmp_path: Path) -> None:
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(CouldNotStart, match="does not exist"):
         sandbox_command(["-C", str(tmp_path), "--", "no-such-program"])
+
+
+def test_the_command_sees_what_commands_of_agents_see(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (home / "config.toml").write_text("shell_environment_policy.set = { ADDED = '1' }")
+    monkeypatch.setenv("SOME_TOKEN", "hush")
+
+    assert 0 == sandbox_command(["-s", "danger-full-access", "-C", str(tmp_path), "--", "env"])
+    names = {line.partition("=")[0] for line in capfd.readouterr().out.splitlines()}
+    assert {"PATH", "ADDED"} <= names
+    assert "SOME_TOKEN" not in names

@@ -76,6 +76,7 @@ def test_facts_have_their_sources(tmp_path: Path) -> None:
         Entry("key", "***", "environment variable OPENAI_API_KEY"),
         Entry("shell", "/bin/sh", "environment variable SHELL"),
         Entry("time zone", "UTC", "environment variable TZ"),
+        Entry("kept from commands", ["OPENAI_API_KEY"], "shell_environment_policy"),
     )
 
 

@@ -58,7 +58,7 @@ def test_nothing_configured_but_a_key(tmp_path: Path) -> None:
         guides=GuideRules(),
         shell="/bin/sh",
         models=found.models,
-        environment=ENVIRON,
+        environment={name: ENVIRON[name] for name in ("HOME", "SHELL", "TZ")},
         features={"undo": True},
         collaboration=Collaboration(generation="v2", chosen=True, at_work=3, depth=None),
     )
@@ -307,6 +307,12 @@ def test_the_rest(tmp_path: Path) -> None:
         ("approval_policy.granulr={}", "did you mean 'granular'?"),
         ("approval_policy.granular.rules=true", "sandbox_approval: expected true or false"),
         ("shell_environment_policy.inherit=some", "expected one of 'all', 'core', 'none'"),
+        ("shell_environment_policy.inherit=coer", "did you mean 'core'?"),
+        ("shell_environment_policy.exclude='*KEY*'", "expected an array of strings"),
+        ("shell_environment_policy.experimental_use_profile=1", "expected true or false"),
+        ("shell_environment_policy.set={'a=b'='c'}", "no variable can be that"),
+        ("shell_environment_policy.set={a=1}", "expected a string"),
+        ("allow_login_shell='no'", "expected true or false"),
         ("model_instructions_file=none.md", "there is no such file: '/w/none.md'"),
         ("model_instructions_file=/dev/null", "the file is empty: '/dev/null'"),
     ],
@@ -367,8 +373,9 @@ def test_unknown_features_are_warnings(tmp_path: Path) -> None:
         multi_agent = true
     """
     known = (
-        "unknown feature, expected one of 'apply_patch', 'multi_agent', 'multi_agent_v2', 'undo',"
-        " 'update_plan'"
+        "unknown feature, expected one of 'apply_patch', 'exec_permission_approvals',"
+        " 'multi_agent', 'multi_agent_v2', 'request_permissions_tool', 'undo', 'update_plan',"
+        " 'write_stdin_approval'"
     )
 
     assert (
@@ -539,3 +546,30 @@ def test_any_document_loads_or_is_refused(document: dict[str, Any]) -> None:
         return
     assert found.cwd == "/w"
     assert all(isinstance(complaint, SettingsError) for complaint in find_unknown(root))
+
+
+def test_commands_do_not_see_secrets_unless_they_are_kept(tmp_path: Path) -> None:
+    toml = """
+        model_provider = "mine"
+        allow_login_shell = false
+        [model_providers.mine]
+        base_url = "http://h/v1"
+        env_key = "MINE"
+        env_http_headers = { X-Team = "TEAM" }
+        [shell_environment_policy]
+        keep = ["gh_*"]
+        set = { A_KEY = "set" }
+        """
+    inherited = {"MINE": "k", "TEAM": "t", "GH_TOKEN": "g", "B_SECRET": "s", "HOME": "/h"}
+    loaded = load(tmp_path, toml=toml, environ=inherited)
+
+    assert () == loaded.warnings
+    assert {"HOME": "/h", "GH_TOKEN": "g", "A_KEY": "set"} == loaded.settings.environment
+    assert ("B_SECRET", "MINE", "TEAM") == loaded.withheld
+    assert not loaded.settings.allow_login_shell
+
+
+def test_a_slip_in_the_policy_of_variables_is_named(tmp_path: Path) -> None:
+    [warning] = load(tmp_path, "shell_environment_policy.excludes=[]").warnings
+
+    assert warning.endswith("did you mean 'exclude'?")

@@ -208,8 +208,8 @@ def test_the_table_without_a_sandbox() -> None:
     assert decide("make", "untrusted", full) == "prompt"
     assert decide("make", "on-request", full, escalates=True) == "allow"
     assert decide("rm -f a", "on-request", full) == "prompt"
-    assert decide("rm -f a", "never", full) == "allow"
-    assert decide("rm -f a", "never", ExternalSandbox()) == "allow"
+    assert decide("rm -f a", "never", full) == "forbidden"
+    assert decide("rm -f a", "never", ExternalSandbox()) == "forbidden"
 
 
 def test_rules_and_policies() -> None:

@@ -5,6 +5,7 @@ import shlex
 import pytest
 
 from codex_actors.core import TakenApart, is_dangerous, is_known_safe
+from codex_actors.core._safe_commands import safe_parts
 
 
 def apart(*scripts: str, opaque: bool = False) -> TakenApart:
@@ -55,6 +56,14 @@ def test_all_parts_must_be_safe() -> None:
 def test_git_is_not_safe_in_a_directory_that_was_changed_to() -> None:
     assert not is_known_safe(apart("cd a", "git status"))
     assert not is_known_safe(apart("cd a", "/usr/bin/git status"))
+    assert is_known_safe(apart("git status", "cd a", "ls"))
+
+
+@pytest.mark.parametrize(
+    "before", ["export PATH=a", "alias ls=rm", ". a", "hash -p a ls", "read PATH"]
+)
+def test_nothing_is_safe_when_names_may_have_changed(before: str) -> None:
+    assert (True, False, False) == safe_parts(apart("ls", before, "ls"))
 
 
 @pytest.mark.parametrize(
@@ -65,10 +74,24 @@ def test_git_is_not_safe_in_a_directory_that_was_changed_to() -> None:
         "trap 'rm -rf a' EXIT", "bash -c 'rm -rf a'", "bash -c 'rm -rf $x'", "sh -c 'a=$(rm -f b)'",
         "bash -lc \"bash -c 'rm -rf a > b'\"", "bash -c 'ls; \\rm -f a > b'", "xargs rm -f", "eval rm -f a",
         "find . -exec rm -f {} +", "env -S 'rm -f a'", "bash -c 'ls > b\nrm \"-f\" a'",
+        "trap -- 'rm -f a' EXIT", "env -- rm -f a", "env A=b B=c rm -f a", "env sh -c 'rm -f a'", "sudo env rm -f a",
+        "bash -c 'for a in b; do rm -f c; done'", "bash -c '(rm -f a)'", "bash -c 'A=b rm -f a'", "noglob rm -f a",
+        "bash -c 'echo $(rm -f a)'", "bash -c 'if true; then rm -f a; fi'", "nohup rm -f a", "setsid rm -f a",
+        "exec rm -f a", "command rm -f a", "busybox rm -f a", "doas rm -f a", "env -u A rm -f a", "sudo -n rm -f a",
     ],
 )  # fmt: skip
 def test_dangerous(script: str) -> None:
     assert is_dangerous(apart("ls", script))
+
+
+def test_more_than_eight_programs_in_a_row_hide_something() -> None:
+    for program in ("env", "sudo", "env -i A=b", "bash -c"):
+        assert not is_dangerous(apart(f"{program} " * 8 + "true"))
+        assert is_dangerous(apart(f"{program} " * 9 + "true"))
+    assert is_dangerous(apart("env " * 7 + "bash -c 'bash -c true > a'"))
+    assert not is_dangerous(apart("env " * 6 + "bash -c 'bash -c true > a'"))
+    assert not is_dangerous(apart("bash -c '" + "env a > b; " * 20 + "'"))
+    assert is_dangerous(TakenApart((("ls",),), is_opaque=True, is_too_deep=True))
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,12 @@ class Attempt:
     users: tuple[User, ...] = EVERYBODY
     """Whose attempt makes sense: not root's where root may do it anyway, and so on."""
     ground: Ground = "repository"
-    """What the working directory is."""
+    """What the workspace is."""
+    folder: str = "."
+    """Where in it the command works, and all it is asked to work on is."""
     linger: float = 0.0
     """Seconds after the script's end in which what it left behind may still act."""
-    limit: float = 8.0
+    limit: float = 30.0
     """Seconds within which it must have ended once its owner ends it."""
     needs: str | None = None
     """What some machines lack; without it the attempt fails everywhere, and does not count."""
@@ -68,9 +70,14 @@ class Attempt:
         return self.breaks.startswith("workspace-write") and not any(map(self.uses, kept))
 
     @property
+    def lasts(self) -> bool:
+        """Whether it takes its time, waiting more than working."""
+        return self.goal in ("left", "overrun") or bool(self.linger)
+
+    @property
     def looks(self) -> int:
         """How often one has to look for what it left: once where it means to leave nothing."""
-        return 3 if self.goal in ("left", "overrun") or self.linger else 1
+        return 3 if self.lasts else 1
 
     def program(self) -> str:
         """The script, with what every script of its language can use."""

@@ -32,11 +32,4 @@ EXCEPTIONS: Final = (
     Exemption("landlock", 122, _OTHERS),
     Exemption("landlock", 123, _OTHERS),
     Exemption("landlock", 124, _OTHERS),
-    Exemption(
-        "landlock",
-        176,
-        "without a namespace of processes, a daemon that left its session and threw away its"
-        " environment between two looks is found only when the whole program ends; it stays"
-        " confined",
-    ),
 )

@@ -141,7 +141,7 @@ LASTING: Final = (
         os.setsid() if os.getpid() != os.getpgid(0) else None
         time.sleep(300)
         """,
-        limit=15.0,
+        limit=60.0,
     ),
     Attempt(
         number=182,
@@ -161,7 +161,7 @@ LASTING: Final = (
                 keep()
         time.sleep(300)
         """,
-        limit=15.0,
+        limit=60.0,
     ),
     Attempt(
         number=183,

@@ -222,4 +222,20 @@ PLANTING: Final = (
         goal="changed",
         script="d=~/.local/lib/python3/site-packages; mkdir -p $d; echo > $d/usercustomize.py",
     ),
+    Attempt(
+        number=79,
+        name="plant a hook from where the repository keeps what it knows",
+        breaks="workspace-write",
+        goal="changed",
+        folder=".git",
+        script='printf "#!/bin/sh\\n" > hooks/pre-push; chmod +x "$WORK/.git/hooks/pre-push"',
+    ),
+    Attempt(
+        number=80,
+        name="plant a hook from the hooks' own folder",
+        breaks="workspace-write",
+        goal="changed",
+        folder=".git/hooks",
+        script='printf "#!/bin/sh\\n" > pre-push; echo "[core]" >> "$WORK/.git/config"',
+    ),
 )

@@ -42,8 +42,12 @@ from tests.escapes.leftovers import are_left, end_all
 
 AT_ONCE: Final = 6
 """Attempts that are made at the same time."""
-_PATIENCE: Final = 20.0
+_PATIENCE: Final = 60.0
 """Seconds for an attempt that ends by itself, on a busy machine."""
+_GRACE: Final = 10.0
+"""Seconds that the kernel may take to take away what a scope has killed, on a busy machine."""
+_BARE_GRACE: Final = 1.0
+"""The same for what nobody but its group has killed: the rest is meant to be there."""
 _LASTING: Final = 0.7
 """Seconds after which one that does not end is taken at its word."""
 _ENOUGH: Final = 1024 * 1024
@@ -81,7 +85,7 @@ def reach_for(attempt: Attempt, scene: Scene, *, plain: bool) -> Reach:
     """
     if plain:
         return resolve_reach(_plain(attempt, scene), str(scene.root), {})
-    return resolve_reach(_policy(attempt, scene), str(scene.work), {})
+    return resolve_reach(_policy(attempt, scene), str(scene.work / attempt.folder), {})
 
 
 def _policy(attempt: Attempt, scene: Scene) -> SandboxPolicy | PermissionProfile:
@@ -140,11 +144,13 @@ async def make_attempt(
     token = secrets.token_hex(16)
     root = folder / f"{attempt.number:03}-{token[:6]}"
     scene = await trio.to_thread.run_sync(set_scene, root, attempt, user, token)
+    refused: str | None = None
     try:
         with put_out(attempt, scene) as baits:
             before = await trio.to_thread.run_sync(look, scene, attempt)
             output = _Output(token)
             spec = _spec(attempt, scene, baits)
+            grace = _BARE_GRACE if sandbox is None else _GRACE
             if sandbox is None:
                 overran = await _run_bare(_launched(spec, attempt, scene), attempt, output)
             else:
@@ -154,13 +160,15 @@ async def make_attempt(
                 spec = await trio.to_thread.run_sync(sandbox.confine, spec, reach)
                 overran = await _run_confined(_launched(spec, attempt, scene), attempt, output)
             return await trio.to_thread.run_sync(
-                _judge, attempt, scene, baits, before, output, overran
+                _judge, attempt, scene, baits, before, output, overran, grace
             )
     except SandboxRefused as error:
-        return Verdict(signs=frozenset(), started=False, refused=str(error))
+        refused = str(error)
+        return Verdict(signs=frozenset(), started=False, refused=refused)
     finally:
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(partial(end_all, token, looks=attempt.looks))
+            if refused is None:
+                await trio.to_thread.run_sync(partial(end_all, token, looks=attempt.looks))
             await trio.to_thread.run_sync(scene.remove)
 
 
@@ -169,7 +177,7 @@ def _spec(attempt: Attempt, scene: Scene, baits: Sequence[Bait]) -> ProcessSpec:
     for bait in baits:
         env |= bait.env
     words = program_words(attempt)
-    return ProcessSpec(argv=(*words, scene.token), cwd=str(scene.work), env=env)
+    return ProcessSpec(argv=(*words, scene.token), cwd=str(scene.work / attempt.folder), env=env)
 
 
 def _launched(spec: ProcessSpec, attempt: Attempt, scene: Scene) -> ProcessSpec:
@@ -185,10 +193,11 @@ def _judge(
     before: Traces,
     output: _Output,
     overran: bool,
+    grace: float,
 ) -> Verdict:
     text = output.data.decode(errors="replace")
     found = {
-        "left": are_left(scene.token, looks=attempt.looks),
+        "left": are_left(scene.token, looks=attempt.looks, grace=grace),
         "overrun": overran,
         "read": scene.secret in text,
         "claimed": f"ESCAPED-{scene.token}" in text,
@@ -272,19 +281,32 @@ async def _give_up(waiting: trio.CancelScope, output: _Output) -> None:
 async def make_attempts(
     attempts: Sequence[Attempt], user: User, folder: Path, sandbox: Sandbox | None
 ) -> Verdicts:
-    """Make attempts, several at a time."""
-    verdicts: dict[int, Verdict] = {}
-    room = trio.CapacityLimiter(AT_ONCE)
+    """Make attempts, several at a time.
 
-    async def make(attempt: Attempt) -> None:
-        async with room:
-            verdict = await make_attempt(attempt, user, folder, sandbox)
-            if verdict.refused is not None and attempt.is_plain:
-                plain = attrs.evolve(attempt, ground="empty")
-                verdict = await make_attempt(plain, user, folder, sandbox, plain=True)
-            verdicts[attempt.number] = verdict
+    One that does not succeed bare is made once more, alone: it is to show that the script works,
+    not that it works among others on a busy machine. In a sandbox none has a second chance.
+    """
+    verdicts: dict[int, Verdict] = {}
+    # Those that wait are begun first, so that they do it beside those that work.
+    waiting = iter(sorted(attempts, key=lambda attempt: not attempt.lasts))
+
+    async def work() -> None:
+        for attempt in waiting:
+            verdicts[attempt.number] = await _make(attempt, user, folder, sandbox)
 
     async with trio.open_nursery() as nursery:
-        for attempt in attempts:
-            nursery.start_soon(make, attempt)
+        for _ in range(AT_ONCE):
+            nursery.start_soon(work)
+    for attempt in attempts if sandbox is None else ():
+        if attempt.goal not in verdicts[attempt.number].signs:
+            verdicts[attempt.number] = await make_attempt(attempt, user, folder, None)
     return verdicts
+
+
+async def _make(attempt: Attempt, user: User, folder: Path, sandbox: Sandbox | None) -> Verdict:
+    """Make one; with nothing to protect where the mechanism cannot protect it."""
+    verdict = await make_attempt(attempt, user, folder, sandbox)
+    if verdict.refused is None or not attempt.is_plain:
+        return verdict
+    plain = attrs.evolve(attempt, ground="empty")
+    return await make_attempt(plain, user, folder, sandbox, plain=True)

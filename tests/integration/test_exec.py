@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_actors.sandbox import kill_leftovers
+from codex_actors.sandbox import find_sandboxes, kill_leftovers
 from tests.integration.support import (
     FULL,
     HANG_UP,
@@ -271,6 +271,31 @@ async def test_what_kill_9_left_behind_is_reported_by_the_next_start(tmp_path: P
     kinds = [line["payload"].get("type") for line in place.lines()]
     assert kinds.count("turn_aborted") == 1
     assert kinds.index("turn_aborted") < kinds.index("task_complete")
+
+
+@pytest.mark.skipif(
+    not {"bubblewrap", "namespaces"} & {sandbox.name for sandbox in find_sandboxes()},
+    reason="nothing here can protect what is below a writable root",
+)
+async def test_folders_that_stood_in_for_others_are_gone_after_the_next_start(
+    tmp_path: Path,
+) -> None:
+    marker = f"{os.getpid()}-{tmp_path.name}"
+    async with open_server(sleeping(marker)) as server:
+        place = Place.below(tmp_path, server.base_url)
+        words = ("--json", "--skip-git-repo-check", "-s", "workspace-write")
+        process = place.start("exec", *words, "go")
+        await poll((place.work / "started").exists)
+        meanwhile = {path.name for path in place.work.iterdir()}
+        process.kill()
+        thread = (await finish(process)).events[0]["thread_id"]
+        await poll(lambda: not processes_with(f"daemon-{marker}"))
+        ended = await place.run("exec", *FULL, "resume", thread, "go on")
+
+    assert meanwhile >= {".agents", ".codex", ".git"}
+    assert ended.status == 0, ended.stderr
+    assert "is still running" not in ended.stderr
+    assert [] == [path for path in place.work.iterdir() if path.name.startswith(".")]
 
 
 async def test_a_disk_that_refuses_is_a_warning_and_the_turn_goes_on(tmp_path: Path) -> None:

@@ -300,6 +300,31 @@ async def test_killing_takes_daemons_along(sandbox: Sandbox, work: Path) -> None
     assert [] == [line for line in command_lines() if name in line]
 
 
+@each
+@pytest.mark.parametrize("end", ["kill", "leave", "exit"])
+async def test_a_daemon_that_threw_off_its_marks_ends_all_the_same(
+    sandbox: Sandbox, work: Path, end: str
+) -> None:
+    """Nobody has looked at it before its parent died, so nothing but its ancestors gives it away."""
+    name = f"unmarked-{os.getpid()}-{sandbox.name}-{end}"
+    script = f"(setsid env -i sh -c 'sleep 1000; : {name}' &) ; echo up"
+    spec = await confined(
+        sandbox, ReadOnly(), work, script if end == "exit" else f"{script}; sleep 1000"
+    )
+    sink = Sink()
+    async with open_processes() as processes:
+        process = await processes.start(spec, sink)
+        await process.wait_output(after=0)
+        if end == "kill":
+            assert () == await process.kill()
+        elif end == "exit":
+            assert 0 == await process.wait()
+            assert [] == [line for line in command_lines() if name in line]
+    assert () == processes.survivors()
+
+    assert [] == [line for line in command_lines() if name in line]
+
+
 def command_lines() -> list[str]:
     found = []
     for pid in filter(str.isdecimal, os.listdir("/proc")):

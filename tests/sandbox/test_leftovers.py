@@ -6,7 +6,7 @@ import signal
 import stat
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,12 @@ import trio
 from codex_actors.sandbox import (
     CannotTakeNotes,
     Leftover,
+    ProcessSpec,
     find_leftovers,
     kill_leftovers,
     open_processes,
 )
+from codex_actors.sandbox._stand_ins import hold_stand_ins
 from codex_actors.sandbox._table import read_argv
 from tests.sandbox.support import Output, Workshop, names, run, wait_until
 
@@ -206,3 +208,70 @@ async def test_what_cannot_be_noted_is_not_started(tmp_path: Path) -> None:
             raise AssertionError("nothing may be started")
 
     assert str(caught.value).startswith(f"running processes cannot be noted in {str(records)!r}")
+
+
+STANDING = """
+import os, signal, sys
+from contextlib import ExitStack
+from pathlib import Path
+from codex_actors.sandbox import ProcessSpec
+from codex_actors.sandbox._record import write_record
+from codex_actors.sandbox._stand_ins import hold_stand_ins
+record = write_record(Path(sys.argv[1]), "scope")
+spec = ProcessSpec(argv=("true",), cwd="/", env={}, stand_ins=tuple(sys.argv[2:]))
+with ExitStack() as held:
+    hold_stand_ins(held, spec, record)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+async def leave_standing(records: Path, *paths: Path) -> None:
+    """Have a program put empty folders there, and be killed."""
+    words = [sys.executable, "-c", STANDING, str(records), *map(str, paths)]
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2])}
+    ended = await trio.run_process(words, env=env, check=False)
+    assert -signal.SIGKILL == ended.returncode
+
+
+async def test_folders_that_a_killed_program_left_are_taken_away(tmp_path: Path) -> None:
+    records, work = tmp_path / "records", tmp_path / "work"
+    work.mkdir()
+    (work / "there").mkdir()
+    await leave_standing(records, work / "a", work / "b", work / "there")
+    (work / "b").chmod(0o755)
+    assert {"a", "b", "there"} == names(work)
+
+    assert () == await find_leftovers(records)
+
+    assert {"b", "there"} == names(work), "only what is still as it was left"
+    assert set() == names(records)
+
+
+async def test_folders_that_another_program_needs_stay(tmp_path: Path) -> None:
+    records, work = tmp_path / "records", tmp_path / "work"
+    work.mkdir()
+    await leave_standing(records, work / "a")
+    spec = ProcessSpec(argv=("true",), cwd="/", env={}, stand_ins=(str(work / "a"),))
+    with ExitStack() as held:
+        hold_stand_ins(held, spec, None)
+
+        assert () == await find_leftovers(records)
+        assert {"a"} == names(work)
+
+    assert set() == names(work)
+
+
+async def test_a_record_leads_to_no_folder_with_something_in_it(tmp_path: Path) -> None:
+    records, work = tmp_path / "records", tmp_path / "work"
+    work.mkdir()
+    await leave_standing(records, work / "a", work / "b")
+    (work / "a").chmod(0o755)
+    (work / "a" / "mine").touch()
+    (work / "a").chmod(0o555)
+    (work / "b").rmdir()
+    (work / "b").symlink_to(work.parent)
+
+    assert () == await kill_leftovers(records)
+
+    assert {"a", "b"} == names(work)
+    (work / "a").chmod(0o755)  # for whoever clears up

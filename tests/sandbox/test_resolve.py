@@ -104,6 +104,35 @@ def test_a_worktree_keeps_the_folder_its_pointer_names(work: Path) -> None:
         assert not reach.may_write(str(path)), path
 
 
+@pytest.mark.parametrize("inside", [".git", ".git/hooks", ".git/modules/sub/hooks"])
+def test_what_git_keeps_is_no_workspace(work: Path, inside: str) -> None:
+    (work / inside).mkdir(parents=True)
+
+    reach = resolve(WorkspaceWrite(), work / inside, TMPDIR=str(work / inside))
+
+    assert {"/tmp"} == set(reach.writable)
+    assert not reach.may_write(str(work / inside / "pre-push"))
+
+
+def test_a_checkout_that_lies_in_there_is_one(work: Path) -> None:
+    checkout = work / ".git" / "checkouts" / "one"
+    (checkout / "src").mkdir(parents=True)
+    (checkout / ".git").write_text(f"gitdir: {work / '.git' / 'worktrees' / 'one'}\n")
+
+    assert (str(checkout),) == resolve(NARROW, checkout).writable
+    assert (str(checkout / "src"),) == resolve(NARROW, checkout / "src").writable
+
+
+def test_what_git_keeps_can_be_named_as_a_root(work: Path) -> None:
+    (work / ".git").mkdir()
+    root = str(work / ".git")
+    policy = WorkspaceWrite(
+        writable_roots=(root,), exclude_slash_tmp=True, exclude_tmpdir_env_var=True
+    )
+
+    assert resolve(policy, work).may_write(f"{root}/index")
+
+
 @pytest.mark.parametrize("text", ["", "nothing of that kind", "gitdir:", "gitdir: a\0b"])
 def test_a_pointer_that_names_nothing_protects_itself(work: Path, text: str) -> None:
     (work / ".git").write_text(text)

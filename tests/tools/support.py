@@ -28,6 +28,7 @@ from codex_actors.protocol import (
 from codex_actors.sandbox import open_processes
 from codex_actors.tools import (
     ExecSessions,
+    Guard,
     Toolbox,
     ToolContext,
     TurnChanges,
@@ -61,11 +62,13 @@ class World:
     changes: TurnChanges = attrs.field(factory=TurnChanges)
     events: list[EventMsg] = attrs.field(factory=list)
     now: Callable[[], float] = lambda: 1.0
+    guard: Guard | None = None
+    """None: the one that asks nobody."""
     _numbers: itertools.count[int] = attrs.field(factory=itertools.count)
 
     @property
     def context(self) -> ToolContext:
-        return ToolContext(
+        plain = ToolContext(
             settings=self.settings,
             thread_id="thread",
             turn_id="turn",
@@ -74,6 +77,7 @@ class World:
             sessions=self.sessions,
             changes=self.changes,
         )
+        return plain if self.guard is None else attrs.evolve(plain, guard=self.guard)
 
     @property
     def toolbox(self) -> Toolbox:

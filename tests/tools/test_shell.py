@@ -138,6 +138,27 @@ class TestExecCommand:
 
         assert [argv] == [item.command for item in world.commands()]
 
+    async def test_a_login_shell_may_be_forbidden(self, world: World) -> None:
+        world.settings = attrs.evolve(world.settings, allow_login_shell=False)
+        refused = await world.call("exec_command", cmd="true", login=True)
+        await world.call("exec_command", cmd="true", login=False)
+        await world.call("exec_command", cmd="true")
+
+        assert (False, True) == (refused.ok, "allows no login shell" in refused.text)
+        assert [("/bin/bash", "-c", "true")] * 2 == [item.command for item in world.commands()]
+
+    async def test_models_hear_of_a_login_shell_only_where_there_is_one(self, world: World) -> None:
+        def arguments() -> set[str]:
+            tool = world.toolbox.get("exec_command")
+            assert tool is not None
+            assert tool.parameters is not None
+            return set(tool.parameters["properties"])
+
+        before = arguments()
+        world.settings = attrs.evolve(world.settings, allow_login_shell=False)
+
+        assert {"login"} == before - arguments()
+
     @pytest.mark.parametrize("workdir", ["", ".", "sub", "/"])
     async def test_a_directory_begins_at_the_working_directory(
         self, world: World, tmp_path: Path, workdir: str
@@ -176,7 +197,10 @@ class TestExecCommand:
         )
 
         assert not output.ok
-        assert "'never'" in output.text
+        assert (
+            "approval policy is Never; reject command \u2014 you cannot ask for escalated"
+            " permissions if the approval policy is Never" == output.text
+        )
         assert [] == world.events
 
     @pytest.mark.parametrize("policy", [None, ReadOnly()])
@@ -211,7 +235,7 @@ class TestExecCommand:
             ('{"cmd": "true", "yield_time_ms": -5}', "yield_time_ms"),
             ('{"cmd": "true", "max_output_tokens": -5}', "max_output_tokens"),
             ('{"cmd": "true", "tty": "yes"}', "expected true or false"),
-            ('{"cmd": "true", "sandbox_permissions": "all"}', "'require_escalated'"),
+            ('{"cmd": "true", "sandbox_permissions": "all"}', "`require_escalated`"),
         ],
     )
     async def test_bad_arguments_are_refused_in_words(

@@ -12,7 +12,7 @@ import attrs
 import trio
 
 from codex_actors.actors import Lagged, Watch
-from codex_actors.agents import AgentHandle, AgentSpec, AgentTree, Task, open_agents
+from codex_actors.agents import AgentHandle, AgentServices, AgentSpec, AgentTree, Task, open_agents
 from codex_actors.models import ScriptedModel
 from codex_actors.protocol import (
     AgentStatus,
@@ -27,7 +27,7 @@ from codex_actors.protocol import (
 )
 from codex_actors.rollout import open_journal
 from codex_actors.tools import Toolbox, ToolContext, answer
-from tests.agents.support import Remembering, settings, tool
+from tests.agents.support import Remembering, no_rules, settings, tool
 
 Deed: TypeAlias = Callable[[AgentHandle], Awaitable[object]]
 """What an agent does when its model calls for it; it is given the agent's own handle."""
@@ -161,7 +161,8 @@ async def open_company(
     tools = [tool("do", run, gate="free")]
     make = toolbox or (lambda _: Toolbox(tools))
     remembering = Remembering(model or ScriptedModel())
-    opening = open_agents(settings(home, **changes), model=remembering, toolbox=make)
+    services = AgentServices(model=remembering, toolbox=make, load_rules=no_rules)
+    opening = open_agents(settings(home, **changes), services=services)
     async with trio.open_nursery() as ears, opening as tree:
         told: list[Event] = []
         await ears.start(_listen, tree, told)

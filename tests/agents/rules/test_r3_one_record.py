@@ -640,6 +640,35 @@ async def test_a_box_takes_256_letters_and_says_from_whom(
         await child.send("one more")
 
 
+async def test_a_child_that_floods_its_owner_is_told_and_holds_nobody_up(
+    tmp_path: Path, autojump_clock: Clock
+) -> None:
+    async def flood(me: AgentHandle) -> str:
+        for number in range(1000):
+            try:
+                await company.root.send("blah")
+            except LetterBoxFull as error:
+                return f"{number} letters: {error}"
+        return "nobody minded"
+
+    busy = Post()
+    async with open_company(tmp_path, {"flood": flood, "be_busy": busy}) as company:
+        task = await company.root.assign(doing("be_busy"))
+        await busy.reached.wait()
+        child = await child_of(company.root, "child")
+        assert DONE == await run(child, doing("flood"))
+        busy.let_go.set()
+
+        assert DONE == await outcome(task)
+        [told] = company.outputs(child)
+        assert told.startswith(
+            "256 letters: 256 letters wait for /root, 256 of them from /root/child;"
+        )
+        assert 256 == sum("Payload:\nblah" in text for text in company.texts(company.root))
+        await child.close()
+        await company.root.send("there is room again")
+
+
 async def test_news_take_no_room_from_letters(tmp_path: Path, autojump_clock: Clock) -> None:
     """A completion is a record and a wake-up, and no letter."""
     async with open_company(tmp_path) as company:

@@ -6,14 +6,19 @@ task says what it is at. Agents that would wait for each other for ever are told
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import attrs
 import pytest
 import trio
 import trio.testing
 
+from codex_actors.actors import Watch
 from codex_actors.agents import AgentHandle, Task, WaitRing
-from codex_actors.protocol import TaskCompleted, TaskInterrupted
+from codex_actors.agents._waiting import any_settled
+from codex_actors.protocol import TaskCompleted, TaskInterrupted, TaskRecord
 from tests.agents.rules.company import (
     DONE,
     PATIENCE,
@@ -30,6 +35,24 @@ from tests.agents.rules.company import (
 )
 
 Clock = trio.testing.MockClock
+
+
+@attrs.define
+class Counting:
+    """A watch that counts how often somebody looks."""
+
+    watch: Watch[TaskRecord]
+    looks: int = 0
+
+    def get(self) -> TaskRecord:
+        self.looks += 1
+        return self.watch.get()
+
+    async def wait_value(self, predicate: Callable[[TaskRecord], bool]) -> TaskRecord:
+        return await self.watch.wait_value(predicate)
+
+    def changes(self) -> AbstractAsyncContextManager[trio.abc.ReceiveChannel[TaskRecord]]:
+        return self.watch.changes()
 
 
 async def test_a_task_that_ended_long_ago_answers_at_once(
@@ -66,6 +89,36 @@ async def test_any_returns_all_that_have_ended_and_all_in_their_order(
 
         assert [tasks[1].id, tasks[2].id] == [record.id for record in ended]
         assert [task.id for task in tasks] == [record.id for record in every]
+
+
+async def test_who_waits_for_any_is_not_woken_by_other_tasks(
+    tmp_path: Path, autojump_clock: Clock
+) -> None:
+    """Thousands may wait at once: each end that all of them look at costs them together."""
+    async with open_company(tmp_path) as company:
+        leaders = [await company.root.spawn() for _ in range(2)]
+        slow = [await leader.assign(doing("sleep")) for leader in leaders]
+        watches = [Counting(task.record) for task in slow]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(any_settled, company.tree._commons, watches)
+            await trio.sleep(1)
+            before = [watch.looks for watch in watches]
+            for _ in range(5):
+                assert DONE == await run(company.root, doing())
+
+            assert before == [watch.looks for watch in watches]
+        assert {} == company.tree._commons.hub._awaited
+
+
+async def test_who_stops_waiting_for_any_is_forgotten(
+    tmp_path: Path, autojump_clock: Clock
+) -> None:
+    async with open_company(tmp_path) as company:
+        tasks = [await company.root.assign(doing("sleep")) for _ in range(2)]
+        with trio.move_on_after(1):
+            await company.tree.wait_any(tasks)
+
+        assert {} == company.tree._commons.hub._awaited
 
 
 async def test_a_task_that_ended_does_not_starve_the_others(
