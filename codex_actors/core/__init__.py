@@ -146,6 +146,7 @@ from ._refusals import explain_question as explain_question
 from ._refusals import format_rejected as format_rejected
 from ._refusals import refuse_escalation as refuse_escalation
 from ._refusals import refuse_extra as refuse_extra
+from ._refusals import refuse_input as refuse_input
 from ._replay import Replayed as Replayed
 from ._replay import legacy_compaction as legacy_compaction
 from ._replay import replay as replay

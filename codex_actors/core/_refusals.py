@@ -40,6 +40,14 @@ def refuse_escalation(policy: ApprovalPolicy) -> str | None:
     )
 
 
+def refuse_input(policy: ApprovalPolicy) -> str | None:
+    """Return why nobody can be asked about input to what runs without the sandbox, if so."""
+    if policy == "never":
+        return _UNASKED["never"]
+    off = isinstance(policy, Granular) and not policy.sandbox_approval
+    return _UNASKED["sandbox_approval"] if off else None
+
+
 def refuse_extra(policy: ApprovalPolicy) -> str | None:
     """Return why nobody can be asked to allow a command more than the sandbox does, if so."""
     if policy == "on-request":

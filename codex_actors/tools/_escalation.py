@@ -65,6 +65,12 @@ def read_escalation(
     return Escalation("extra", extra)
 
 
+def why_none(word: str | None, wrong: str, context: ToolContext) -> str:
+    """Return what to tell of an escalation that makes no sense: first of all, that there is none."""
+    asks = word in ("require_escalated", "with_additional_permissions")
+    return (asks and refuse_escalation(context.settings.approval_policy)) or wrong
+
+
 def forbids(escalation: Escalation, context: ToolContext) -> str | None:
     """Return why nobody can be asked for it, if so."""
     settings = context.settings

@@ -165,6 +165,7 @@ CASES: Final[dict[str, Case]] = {
             [escalated(A)],
         ],
         answers={"r0c0": "acceptForSession"} | everywhere("accept", 1, 9),
+        differs=["what a yes for the session is bound to"],
     ),
     "escalation, accepted with a rule": Case(
         turns=[[escalated(A), escalated(A), run(A), escalated(f"touch {OUT}/b")]],
@@ -214,6 +215,7 @@ CASES: Final[dict[str, Case]] = {
             ]
         ],
         answers=everywhere("decline", 0, 18),
+        differs=["rules that are offered with a question"],
     ),
     "escalation, declined": Case(
         turns=[[escalated(A), run("ls", sandbox_permissions="require_escalated")]],
@@ -226,6 +228,7 @@ CASES: Final[dict[str, Case]] = {
     "escalation, interrupted": Case(
         turns=[[escalated(A)], []],
         answers={"r0c0": None},
+        differs=["the item of a call whose question was cut short"],
     ),
     "escalation, two at once": Case(
         turns=[[[escalated(A), escalated(f"touch {OUT}/b"), run("echo free")]]],
@@ -245,7 +248,9 @@ CASES: Final[dict[str, Case]] = {
         answers={"r0c0": "accept", "r1c0": "accept", "r3c0": "decline", "r4c0": "acceptForSession"},
     ),
     "typing in the sandbox": Case(
-        turns=[[run("cat", tty=True, yield_time_ms=500), typed("one\n", first=True), typed("\x04")]],
+        turns=[
+            [run("cat", tty=True, yield_time_ms=500), typed("one\n", first=True), typed("\x04")]
+        ],
         confines=True,
     ),
     "typing under never": Case(
@@ -282,11 +287,15 @@ CASES: Final[dict[str, Case]] = {
             "r4c0": "accept",
         },
         policy="untrusted",
+        differs=["known-safe commands under `untrusted`", "rules that are offered with a question"],
+        confines=True,
     ),
     "untrusted, declined": Case(
         turns=[[run("ls"), run("touch b"), add("in.txt")]],
         answers=everywhere("decline", 0, 3),
         policy="untrusted",
+        differs=["known-safe commands under `untrusted`"],
+        confines=True,
     ),
     "untrusted, with rules": Case(
         turns=[[run(A), run(f"{A} && mkdir {OUT}/m"), run("ln a b"), run("touch b && mktemp c")]],
@@ -335,8 +344,14 @@ CASES: Final[dict[str, Case]] = {
     ),
     "danger": Case(
         turns=[[run("rm -rf zz"), run("rm -rf zz"), escalated("rm -rf zz"), run("rm -rf yy")]],
-        answers={"r0c0": "decline", "r1c0": "acceptForSession", "r2c0": "accept", "r3c0": "decline"},
+        answers={
+            "r0c0": "decline",
+            "r1c0": "acceptForSession",
+            "r2c0": "accept",
+            "r3c0": "decline",
+        },
         sandbox="danger-full-access",
+        differs=["what a yes for the session is bound to"],
     ),
     "danger, accepted with a rule": Case(
         turns=[[run("rm -rf zz"), run("rm -rf zz"), run("rm -rf yy")]],
@@ -375,13 +390,16 @@ CASES: Final[dict[str, Case]] = {
     "patch, cancelled": Case(
         turns=[[add(f"{OUT}/p.txt")], []],
         answers={"r0c0": "cancel"},
+        differs=["the item of a call whose question was cut short"],
     ),
     "patch, interrupted": Case(
         turns=[[add(f"{OUT}/p.txt")], []],
         answers={"r0c0": None},
+        differs=["the item of a call whose question was cut short"],
     ),
     "patch, cannot be applied": Case(
         turns=[[patch(f"*** Update File: {OUT}/none.txt\n@@\n-y\n+z")]],
+        differs=["what the model is told of a patch that does not fit"],
     ),
     "patch under never": Case(
         turns=[
@@ -421,6 +439,7 @@ CASES: Final[dict[str, Case]] = {
             "r2c0": GRANT,
             "r3c0": {"permissions": {"fileSystem": {"write": ["/"]}}},
         },
+        differs=["unknown keys among the permissions that a model asks for"],
         features=[ASKS_FOR_PERMISSIONS],
     ),
     "permissions under never": Case(
@@ -470,5 +489,6 @@ CASES: Final[dict[str, Case]] = {
         turns=[],
         said=_child([escalated(A)]),
         answers={"r0c0": saving("touch")},
+        differs=["a rule that an answer added"],
     ),
 }

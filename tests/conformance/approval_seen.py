@@ -18,11 +18,12 @@ _MASKS: Final = (
     (re.compile(r"Chunk ID: \w+"), "Chunk ID: *"),
     (re.compile(r"Wall time: [\d.]+ seconds"), "Wall time: * seconds"),
     (re.compile(r"after [\d.]+s"), "after *s"),
-    (re.compile(r"session(-id| ID) \d+"), r"session\1 *"),
+    (re.compile(r"session ID \d+"), "session ID *"),
+    (re.compile(r'"--session-id", "\d+"'), '"--session-id", "*"'),
     # Counts of tokens are those of texts with paths of any length.
     (re.compile(r"Original token count: \d+"), "Original token count: *"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "*"),
-    (re.compile(r'"nickname":"[^"]+"'), '"nickname":"*"'),
+    (re.compile(r'(\\"nickname\\":\\")[^"]+"'), r'\1*"'),
     # The place where a parser stopped.
     (re.compile(r" at line \d+ column \d+"), ""),
     (

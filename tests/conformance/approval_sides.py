@@ -46,8 +46,8 @@ from codex_actors.protocol import (
 )
 from tests.conformance.approval_cases import Case
 from tests.conformance.approval_seen import Asked, Item, Seen, who
-from tests.integration.app_server import Asked as Request
 from tests.integration.app_server import AppServer, open_app_server
+from tests.integration.app_server import Asked as Request
 from tests.integration.listening import Listening, open_model
 
 Json = dict[str, Any]
@@ -60,6 +60,9 @@ base_url = "{url}"
 wire_api = "responses"
 [analytics]
 enabled = false
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
 [features]
 {features}
 """
@@ -163,7 +166,8 @@ def _theirs(asked: Request, root: str) -> Asked:
         agent=who(params["threadId"], root),
         call=params.get("approvalId") or params["itemId"],
         wish=wish,
-        reason=params.get("reason"),
+        # Why input is asked about is prose.
+        reason=None if params.get("kind") == "writeStdin" else params.get("reason"),
         rule=params.get("proposedExecpolicyAmendment"),
     )
 
@@ -266,6 +270,8 @@ class _Person:
         )
 
     def _reason(self, request: ApprovalRequest) -> str | None:
+        if isinstance(request.action, RunCommand) and request.action.command[0] == "write_stdin":
+            return None
         msgs = (event.msg for event in self.heard)
         asked = (msg for msg in msgs if isinstance(msg, ApprovalEvent))
         return next(msg.reason for msg in asked if _is_about(msg, request))
@@ -317,7 +323,8 @@ def _decision(answer: Any) -> ApprovalDecision:
         case {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": words}}:
             return ApprovedWithRule(tuple(words))
         case {"permissions": permissions, **rest}:
-            return GrantedPermissions(_permissions(permissions), rest.get("scope", "turn"))
+            scope: Any = rest.get("scope", "turn")
+            return GrantedPermissions(_permissions(permissions), scope)
         case _:
             return _PLAIN[answer]
 

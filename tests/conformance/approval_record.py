@@ -1,0 +1,76 @@
+"""What was seen of each case on both programs, kept beside the tests.
+
+A file of lines: ``== name`` begins a case. A line of it was seen on both programs (a blank before
+it), on the other one only (``-``), or on ours only (``+``). To write it anew::
+
+    CODEX=/path/to/codex python -m tests.conformance.approval_record
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import ndiff
+from pathlib import Path
+from typing import Final
+
+import attrs
+import trio
+
+from tests.conformance.approval_cases import CASES
+from tests.conformance.approval_sides import play_ours, play_theirs
+
+FILE: Final = Path(__file__).with_name("approvals.txt")
+
+
+@attrs.frozen
+class Recorded:
+    """What was seen of a case."""
+
+    theirs: list[str]
+    ours: list[str]
+
+
+def read_record() -> dict[str, Recorded]:
+    record: dict[str, Recorded] = {}
+    for line in FILE.read_text("utf-8").splitlines():
+        mark, rest = line[:2], line[2:]
+        if mark == "==":
+            record[rest.strip()] = last = Recorded([], [])
+            continue
+        if mark != "+ ":
+            last.theirs.append(rest)
+        if mark != "- ":
+            last.ours.append(rest)
+    return record
+
+
+@contextmanager
+def a_place() -> Iterator[Path]:
+    """A folder that is not below a temporary one: there the other program has no sandbox."""
+    cache = Path.home() / ".cache"
+    cache.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        yield Path(folder)
+
+
+def _spell(record: dict[str, Recorded]) -> Iterator[str]:
+    for name, seen in record.items():
+        yield f"== {name}"
+        yield from (line for line in ndiff(seen.theirs, seen.ours) if not line.startswith("?"))
+
+
+async def _play_all(codex: str) -> dict[str, Recorded]:
+    record = {}
+    for name, case in CASES.items():
+        with a_place() as place:
+            theirs = await play_theirs(codex, case, place / "theirs")
+            ours = await play_ours(case, place / "ours")
+        record[name] = Recorded(theirs, ours)
+    return record
+
+
+if __name__ == "__main__":
+    FILE.write_text("\n".join([*_spell(trio.run(_play_all, os.environ["CODEX"])), ""]), "utf-8")
