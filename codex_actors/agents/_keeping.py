@@ -80,4 +80,6 @@ def keeping_for(thread: Thread, turn_id: str) -> Keeping | None:
     settings = thread.settings
     wanted = settings.features.get("undo", False) and not settings.ephemeral
     can_change = not isinstance(settings.sandbox_policy or ReadOnly(), ReadOnly)
+    # Somebody may let it change what its policy does not.
+    can_change = can_change or settings.approval_policy != "never"
     return Keeping(thread, turn_id) if wanted and can_change and settings.home else None

@@ -36,6 +36,7 @@ from ._doctor_machine import (
     check_trio,
 )
 from ._doctor_network import check_endpoint, check_proxies
+from ._doctor_rules import check_rules
 from ._human import clean
 
 CHECK_SECONDS: Final = 10.0
@@ -55,6 +56,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "config": check_config,
     "auth": check_auth,
     "variables": check_variables,
+    "rules": check_rules,
     "endpoint": check_endpoint,
     "proxies": check_proxies,
     "leftovers": check_leftovers,

@@ -11,7 +11,7 @@ from typing import Final
 
 import trio
 
-from ..config import SettingsError, Sources, find_home, load_environment
+from ..config import Sources, find_home, load_environment
 from ..protocol import DangerFullAccess, ReadOnly, SandboxPolicy, WorkspaceWrite
 from ..sandbox import (
     ProcessSpec,
@@ -47,24 +47,14 @@ def _run(options: argparse.Namespace) -> int:
     env = load_environment(sources, os.environ).variables
     spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=env, in_session=True)
     sandbox = None if options.mechanism is None else _find(options.mechanism)
-
-    records = _records()
+    records = Path(sources.home, "processes")
 
     async def prepare() -> ProcessSpec:
-        if records is not None:
-            with suppress(OSError):
-                await find_leftovers(records)
+        with suppress(OSError):
+            await find_leftovers(records)
         return await confine(spec, _policy(options), workspace=cwd, sandbox=sandbox)
 
     return run_here(trio.run(prepare), records=records)
-
-
-def _records() -> Path | None:
-    """Where is noted what a killed program leaves; a person can do without."""
-    try:
-        return Path(find_home(os.environ), "processes")
-    except SettingsError:
-        return None
 
 
 def sandbox_parser() -> argparse.ArgumentParser:

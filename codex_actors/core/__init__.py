@@ -134,6 +134,7 @@ from ._permits import PatchWish as PatchWish
 from ._permits import PermissionWish as PermissionWish
 from ._permits import Permit as Permit
 from ._permits import Refusal as Refusal
+from ._permits import case_of as case_of
 from ._profiles import profile_of as profile_of
 from ._quote import join_words as join_words
 from ._quote import quote_word as quote_word

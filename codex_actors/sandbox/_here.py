@@ -77,9 +77,11 @@ def _noting(records: Path | None) -> Generator[Record | None, None, None]:
         record = None if records is None else write_record(records, secrets.token_hex(8))
     except CannotTakeNotes:
         record = None
-    yield record
-    if record is not None:
-        record.remove()
+    try:
+        yield record
+    finally:
+        if record is not None:
+            record.remove()
 
 
 def _heeded() -> set[signal.Signals]:

@@ -70,8 +70,8 @@ def _standing_in(path: str) -> Generator[None, None, None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
-        _remove(path, descriptor)
     finally:
+        _remove(path, descriptor)
         os.close(descriptor)
 
 

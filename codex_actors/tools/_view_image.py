@@ -99,7 +99,7 @@ async def _view_image(view: _View, call: ToolCall, context: ToolContext) -> Tool
         return refuse(call, f"view_image is not possible: {model.slug} takes no images")
     path = absolute(view.path, context.settings.cwd)
     detail = view.detail if model.supports_image_detail_original else None
-    reach = await trio.to_thread.run_sync(reach_of, context.settings)
+    reach = await trio.to_thread.run_sync(reach_of, context.settings, context.guard.held)
     picture = await load_image(path, detail=detail, reach=reach)
     if isinstance(picture, str):
         return refuse(call, picture)

@@ -149,6 +149,38 @@ async def test_a_question_ends_with_its_agent(tmp_path: Path, leave: str) -> Non
         tree.answer(question.id, Approved())
 
 
+class _Unspeakable:
+    """Crashes whoever asks what it is."""
+
+    @property  # type: ignore[misc] # not even its class can be told
+    def __class__(self) -> type:
+        raise RuntimeError("poison")
+
+
+async def test_a_question_ends_with_a_crash_of_its_agent(tmp_path: Path) -> None:
+    async with open_tree(tmp_path, remember()) as tree:
+        root = await tree.spawn()
+        child = await root.spawn(
+            AgentSpec(name="child", tools=(tool("poison", poison, gate="shared"),))
+        )
+        both = [{"call": "install", "args": {}}, {"call": "poison", "args": {}}]
+        task = await child.assign(script(both, [{"say": "done"}]))
+        first = await next_question(tree)
+        await task.wait()
+
+        assert () == tree.questions.get()
+        with pytest.raises(NotAsked):
+            tree.answer(first.id, Approved())
+
+
+async def poison(call: ToolCall, context: ToolContext) -> ToolOutput:
+    await wait_all_tasks_blocked()
+    unspeakable: Any = _Unspeakable()
+    context.announce(unspeakable)
+    await trio.sleep_forever()
+    raise AssertionError(call)
+
+
 async def test_who_waits_for_an_answer_lets_others_run(tmp_path: Path) -> None:
     async with open_tree(tmp_path, remember(), capacity=Capacity(running=1)) as tree:
         root = await tree.spawn()

@@ -27,6 +27,7 @@ from codex_actors.cli._doctor_machine import (
     read_version,
 )
 from codex_actors.cli._doctor_network import judge_probe
+from codex_actors.cli._doctor_rules import check_rules
 from codex_actors.models import Probe
 
 SECRET = "sk-1234567890abcdefghij"
@@ -132,6 +133,22 @@ async def test_settings_that_do_not_load(home: Path) -> None:
 
     assert "broken" == (await check_config(where)).state
     assert "note" == (await check_auth(where)).state
+
+
+async def test_rules_that_cannot_be_read_are_named(home: Path) -> None:
+    assert (
+        "no rules about commands" == (await check_rules(look(home, OPENAI_API_KEY=SECRET))).detail
+    )
+    (home / "rules").mkdir()
+    rules = home / "rules" / "mine.rules"
+    rules.write_text('prefix_rule(pattern=["ls"])\n', "utf-8")
+    assert "1 rule about commands" == (await check_rules(look(home, OPENAI_API_KEY=SECRET))).detail
+    rules.write_text("prefix_rule(", "utf-8")
+    broken = await check_rules(look(home, OPENAI_API_KEY=SECRET))
+
+    assert "broken" == broken.state
+    assert str(rules) in broken.detail
+    assert "note" == (await check_rules(look(home, "model=1"))).state
 
 
 async def test_variables_that_commands_do_not_see_are_named(home: Path) -> None:

@@ -44,7 +44,7 @@ class Victim:
         return victim
 
     def _wait_until_it_sleeps(self) -> None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not (self._read("cmdline").startswith(b"sleep\0") and b") S " in self._read("stat")):
             assert time.monotonic() < until, "the process outside has not started"
             time.sleep(0.002)

@@ -298,6 +298,26 @@ async def test_folders_that_stood_in_for_others_are_gone_after_the_next_start(
     assert [] == [path for path in place.work.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.skipif(
+    not {"bubblewrap", "namespaces"} & {sandbox.name for sandbox in find_sandboxes()},
+    reason="nothing here can protect what is below a writable root",
+)
+async def test_no_folder_stands_in_for_others_when_the_program_was_asked_to_end(
+    tmp_path: Path,
+) -> None:
+    marker = f"{os.getpid()}-{tmp_path.name}"
+    async with open_server(sleeping(marker)) as server:
+        place = Place.below(tmp_path, server.base_url)
+        process = place.start("exec", "--skip-git-repo-check", "-s", "workspace-write", "go")
+        await poll((place.work / "started").exists)
+        process.send_signal(TERMINATE)
+        ended = await finish(process)
+
+    assert 143 == ended.status
+    assert ["started"] == [path.name for path in place.work.iterdir()]
+    assert [] == processes_with(f"daemon-{marker}")
+
+
 async def test_a_disk_that_refuses_is_a_warning_and_the_turn_goes_on(tmp_path: Path) -> None:
     async with open_server(HELLO) as server:
         place = Place.below(tmp_path, server.base_url)

@@ -19,10 +19,10 @@ from tests.sandbox.support import Workshop, wait_until
 NAMES = [sandbox.name for sandbox in find_sandboxes()]
 MOUNTING = [name for name in NAMES if name != "landlock"]
 pytestmark = pytest.mark.skipif(not NAMES, reason="no sandbox works on this machine")
-# It has thrown off what it could be known by. Only what is below the program is to be seen here.
+# They have thrown off what they could be known by; what they carry is for the test to see.
 DAEMON = """
-setsid env -i TEST_TOKEN=$TEST_TOKEN sleep 1000 > /dev/null 2>&1 &
-setsid env -i sleep 1000 {token} > /dev/null 2>&1 &
+setsid env -i TEST_MARK=$TEST_MARK sleep 1000 > /dev/null 2>&1 &
+setsid env -i sh -c 'sleep 1000; : {token}' > /dev/null 2>&1 &
 """
 
 
@@ -36,7 +36,7 @@ def workshop() -> Iterator[Workshop]:
 
 
 def start(place: Place, workshop: Workshop, *words: str) -> subprocess.Popen[bytes]:
-    return place.start("sandbox", *words, env={"TEST_TOKEN": workshop.token})
+    return place.start("sandbox", *words, env={"TEST_MARK": workshop.token})
 
 
 async def wait_ready(process: subprocess.Popen[bytes]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -38,6 +39,11 @@ from codex_actors.tools import (
 from codex_actors.tools._sessions import ProcessStarter
 
 E = TypeVar("E")
+
+
+def timeless(text: str) -> str:
+    """What is said, without how long it took: that says how busy the machine is."""
+    return re.sub(r"Wall time: [\d.]+ seconds", "Wall time: <t> seconds", text)
 
 
 def make_settings(cwd: Path, **changes: Any) -> Settings:
