@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, final
+from typing import final
 
 import attrs
 import trio
@@ -22,7 +22,6 @@ from ..protocol import (
     Choice,
     Denied,
     EventMsg,
-    GrantedPermissions,
     ItemCompleted,
     ItemStarted,
     TimedOut,
@@ -32,8 +31,6 @@ from ._questions import Question
 from ._tree_approvals import FAILED, TreeApprovals
 
 _CHOICES: tuple[Choice, ...] = ("approve", "approve_for_session", "deny", "abort")
-_CUT_OFF: Final = Denied("aborted by user")
-"""What is told of a question whose turn has ended before its answer."""
 _WITH_RULE: tuple[Choice, ...] = (*_CHOICES[:2], "approve_with_rule", *_CHOICES[2:])
 
 
@@ -91,7 +88,7 @@ class Asker:
 
         Cancellation: the question is taken back. An answer that ends the turn waits for that.
         """
-        decision: ApprovalDecision = _CUT_OFF
+        decision: ApprovalDecision = Aborted()  # until somebody has decided otherwise
         self.announce(question.event())
         self._begin(question)
         try:
@@ -164,5 +161,7 @@ def why_not(decision: ApprovalDecision) -> str:
             return reason
         case TimedOut(seconds):
             return f"rejected: nobody has answered within {seconds:g} s"
-        case GrantedPermissions() | _:
+        case Aborted():
+            return "aborted by user"
+        case _:
             return FAILED.reason

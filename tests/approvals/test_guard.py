@@ -32,8 +32,10 @@ from codex_actors.protocol import (
     DangerFullAccess,
     Denied,
     ExtraPermissions,
+    FileChangeItem,
     GrantedPermissions,
     Granular,
+    ItemCompleted,
     PathPlace,
     PermissionEntry,
     TimedOut,
@@ -411,6 +413,18 @@ async def test_a_question_is_taken_back_with_its_asker() -> None:
     assert ["in_progress", "declined"] == world.items()
     with pytest.raises(NotAsked):
         world.inbox.answer(question.id, Approved())
+
+
+async def test_a_patch_whose_question_is_taken_back_says_so() -> None:
+    world = World(None)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.guard().admit_patch, patch("/etc/motd"))
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    (ended,) = [event.item for event in world.told if isinstance(event, ItemCompleted)]
+    assert isinstance(ended, FileChangeItem)
+    assert ("declined", "patch aborted by user") == (ended.status, ended.stderr)
 
 
 async def test_an_answer_that_ends_the_turn_waits_for_its_end() -> None:
