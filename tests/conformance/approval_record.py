@@ -1,16 +1,17 @@
 """What was seen of each case on both programs, kept beside the tests.
 
 A file of lines: ``== name`` begins a case. A line of it was seen on both programs (a blank before
-it), on the other one only (``-``), or on ours only (``+``). To write it anew::
+it), on the other one only (``-``), or on ours only (``+``). To write it anew, or some cases::
 
-    CODEX=/path/to/codex python -m tests.conformance.approval_record
+    CODEX=/path/to/codex python -m tests.conformance.approval_record [NAME...]
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import ndiff
 from pathlib import Path
@@ -62,15 +63,17 @@ def _spell(record: dict[str, Recorded]) -> Iterator[str]:
         yield from (line for line in ndiff(seen.theirs, seen.ours) if not line.startswith("?"))
 
 
-async def _play_all(codex: str) -> dict[str, Recorded]:
-    record = {}
-    for name, case in CASES.items():
+async def _play(codex: str, names: Sequence[str]) -> dict[str, Recorded]:
+    record = read_record() if names else {}
+    for name in names or CASES:
+        case = CASES[name]
         with a_place() as place:
             theirs = await play_theirs(codex, case, place / "theirs")
             ours = await play_ours(case, place / "ours")
         record[name] = Recorded(theirs, ours)
-    return record
+    return {name: record[name] for name in CASES}
 
 
 if __name__ == "__main__":
-    FILE.write_text("\n".join([*_spell(trio.run(_play_all, os.environ["CODEX"])), ""]), "utf-8")
+    played = trio.run(_play, os.environ["CODEX"], sys.argv[1:])
+    FILE.write_text("\n".join([*_spell(played), ""]), "utf-8")
