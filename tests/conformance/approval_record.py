@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import ndiff
 from pathlib import Path
+from pwd import getpwuid
 from typing import Final
 
 import attrs
@@ -51,7 +52,8 @@ def read_record() -> dict[str, Recorded]:
 @contextmanager
 def a_place() -> Iterator[Path]:
     """A folder that is not below a temporary one: there the other program has no sandbox."""
-    cache = Path.home() / ".cache"
+    # Tests have a home of their own, below a temporary folder.
+    cache = Path(getpwuid(os.getuid()).pw_dir, ".cache")
     cache.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         yield Path(folder)
