@@ -7,11 +7,24 @@ those are. They are looked at when a process is about to start, because all of t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Final, assert_never
 
-from ..core import UNCONFINED, Reach, ReachRule, profile_of
+import attrs
+
+from ..core import (
+    UNCONFINED,
+    Confinement,
+    PathPattern,
+    Reach,
+    ReachRule,
+    is_below,
+    place_at,
+    profile_of,
+)
 from ..protocol import (
+    Bound,
     DisabledProfile,
     ExternalProfile,
     GlobPlace,
@@ -28,7 +41,7 @@ from ..protocol import (
     TmpdirPlace,
     UnknownPlace,
 )
-from ._errors import PatternsUnsupported
+from ._errors import PatternAllows
 
 PROTECTED: Final = (".git", ".agents", ".codex")
 """Below each writable root these stay as they are: whoever writes them controls later runs."""
@@ -41,36 +54,114 @@ def resolve_reach(
 ) -> Reach:
     """Return what a process may touch under a policy. Blocks: call it in a thread.
 
+    Nothing is looked for that patterns match: see `find_denied`.
+
     Args:
         policy: What it is allowed.
         cwd: The root of its workspace.
         env: Where ``TMPDIR`` is looked up.
 
     Raises:
-        PatternsUnsupported: if a profile names places by a pattern.
+        PatternAllows: if a profile allows what a pattern matches: patterns can only deny.
     """
     profile = policy if isinstance(policy, PermissionProfile) else profile_of(policy)
     match profile:
         case DisabledProfile() | ExternalProfile():
             return UNCONFINED
-        case ManagedProfile(entries=entries, network=network):
-            return Reach(rules=_all_rules(entries, cwd, env), network=network == "enabled")
+        case ManagedProfile():
+            return _managed(profile, cwd, env, _written(profile, cwd, env))
         case _:
             assert_never(profile)
 
 
-def _all_rules(
-    entries: tuple[PermissionEntry, ...] | None, cwd: str, env: Mapping[str, str]
-) -> tuple[ReachRule, ...]:
-    if entries is None:
-        return UNCONFINED.rules
-    return tuple(rule for entry in entries for rule in _rules(entry, cwd, env))
+def _managed(
+    profile: ManagedProfile, cwd: str, env: Mapping[str, str], written: Sequence[str]
+) -> Reach:
+    rules = (rule for entry in profile.entries or () for rule in _rules(entry, cwd, env, written))
+    return Reach(
+        rules=UNCONFINED.rules if profile.entries is None else rules,
+        network=profile.network == "enabled",
+        patterns=tuple(_patterns(profile, cwd)),
+    )
 
 
-def _rules(entry: PermissionEntry, cwd: str, env: Mapping[str, str]) -> Iterator[ReachRule]:
+def _written(profile: ManagedProfile, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """All that may be written, as it is spelled."""
+    entries = (entry for entry in profile.entries or () if entry.access == "write")
+    return tuple(path for entry in entries for path in _absolute_paths(entry.place, cwd, env))
+
+
+def bounded_reach(bounds: Sequence[Bound], env: Mapping[str, str]) -> Reach:
+    """Return what a process may touch under several policies at once, one at least. Blocks.
+
+    Raises:
+        PatternAllows: as `resolve_reach`.
+    """
+    reaches = (resolve_reach(bound.policy, bound.cwd, env) for bound in bounds)
+    return reduce(Reach.narrowed_by, reaches)
+
+
+def resolve_confinement(policy: SandboxPolicy, cwd: str, env: Mapping[str, str]) -> Confinement:
+    """Return what a process may touch under a policy, and who sees to it. Blocks.
+
+    This is for comparing: wherever links lead counts, also where they would not be followed.
+
+    Raises:
+        PatternAllows: as `resolve_reach`.
+    """
+    match profile_of(policy):
+        case DisabledProfile():
+            return Confinement(by="nobody", reach=UNCONFINED)
+        case ExternalProfile(network=network):
+            open_ = attrs.evolve(UNCONFINED, network=network == "enabled")
+            return Confinement(by="somebody else", reach=open_)
+        case ManagedProfile() as profile:
+            return Confinement(by="us", reach=_managed(profile, cwd, env, ()))
+
+
+def _patterns(profile: ManagedProfile, cwd: str) -> Iterator[PathPattern]:
     root = os.path.realpath(cwd)
-    for spelled in _paths(entry.place, cwd, env):
-        path = os.path.realpath(os.path.join(root, spelled))
+    for entry in profile.entries or ():
+        place = place_at(entry.place, root)
+        if not isinstance(place, GlobPlace):
+            continue
+        if entry.access != "deny":
+            raise PatternAllows(place.pattern, entry.access)
+        yield _pattern(os.path.normpath(place.pattern), profile.glob_scan_max_depth)
+
+
+def _pattern(text: str, max_depth: int | None) -> PathPattern:
+    """The pattern, as it is for paths without links."""
+    base = PathPattern(text).base
+    rest = text.removeprefix(base).lstrip("/")
+    return PathPattern(os.path.join(os.path.realpath(base), rest), max_depth)
+
+
+def _absolute_paths(place: Place, cwd: str, env: Mapping[str, str]) -> Iterator[str]:
+    root = os.path.realpath(cwd)
+    for spelled in _paths(place, cwd, env):
+        yield os.path.normpath(os.path.join(root, spelled))
+
+
+def _is_led_away(path: str, written: Sequence[str]) -> bool:
+    """Whether a link leads out of a writable folder: a command may have put it there."""
+    real = os.path.realpath(path)
+    return any(
+        is_below(path, top) and not is_below(real, os.path.realpath(above))
+        for above in written
+        for top in (above, os.path.realpath(above))
+        if path != top
+    )
+
+
+def _rules(
+    entry: PermissionEntry, cwd: str, env: Mapping[str, str], written: Sequence[str]
+) -> Iterator[ReachRule]:
+    root = os.path.realpath(cwd)
+    for spelled in _absolute_paths(entry.place, cwd, env):
+        path = os.path.realpath(spelled)
+        if entry.access == "write" and _is_led_away(spelled, written):
+            continue
         if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
             continue
         if entry.access == "write" and not _is_named(entry.place) and _is_inside_repository(path):
@@ -115,9 +206,7 @@ def _paths(place: Place, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
             return (tmpdir,) if os.path.isabs(tmpdir) else ()
         case SlashTmpPlace():
             return ("/tmp",) if os.path.isdir("/tmp") else ()  # noqa: S108 - it means /tmp
-        case GlobPlace(pattern):
-            raise PatternsUnsupported(pattern)
-        case UnknownPlace():
+        case GlobPlace() | UnknownPlace():
             return ()
         case _:
             assert_never(place)
