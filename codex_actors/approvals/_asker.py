@@ -115,11 +115,12 @@ class Asker:
         return decision
 
     async def _allow(self, prefix: tuple[str, ...]) -> None:
+        is_known = self.approvals.rules.has_added(prefix)
         problem = await self.approvals.allow(prefix)
-        if problem is None:
+        if problem is None and not is_known:
             saved = json.dumps(prefix, ensure_ascii=False)
             self.tell_model(f"Approved command prefix saved:\n- {saved}")
-        else:
+        elif problem is not None:
             self.announce(WarningRaised(f"Failed to apply execpolicy amendment: {problem}"))
 
     def _begin(self, question: Question) -> None:

@@ -31,6 +31,7 @@ from ..core import (
     on_answer,
     on_attempt,
     refuse_escalation,
+    refuse_input,
     set_out,
 )
 from ..protocol import (
@@ -110,6 +111,10 @@ class TurnGuard:
 
     async def admit_input(self, wish: InputWish, /) -> Permit | Refusal:
         """See `codex_actors.tools.Guard.admit_input`. Each input is asked about by itself."""
+        refusal = refuse_input(self.settings.approval_policy)
+        if refusal is not None:
+            await trio.lowlevel.checkpoint()
+            return Refusal(refusal)
         action = RunCommand(
             command=("write_stdin", "--session-id", str(wish.session_id), wish.chars),
             cwd=wish.cwd,

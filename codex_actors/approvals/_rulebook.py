@@ -39,7 +39,14 @@ class RuleBook:
             await trio.lowlevel.checkpoint()
         return ExecPolicy(rules=rules + self._added, shells=self.shells)
 
+    def has_added(self, prefix: Sequence[str]) -> bool:
+        """Whether just this was allowed before, since the tree began."""
+        return _allowing(prefix) in self._added.prefixes
+
     def allow(self, prefix: Sequence[str]) -> None:
         """Let commands that begin like this run, wherever an agent of the tree works."""
-        rule = PrefixRule(pattern=tuple((word,) for word in prefix))
-        self._added += ExecRules(prefixes=(rule,))
+        self._added += ExecRules(prefixes=(_allowing(prefix),))
+
+
+def _allowing(prefix: Sequence[str]) -> PrefixRule:
+    return PrefixRule(pattern=tuple((word,) for word in prefix))

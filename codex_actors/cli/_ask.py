@@ -13,6 +13,7 @@ import trio
 
 from ..actors import Watch
 from ..approvals import NotAsked
+from ..core import quote_word
 from ..protocol import (
     Aborted,
     ApprovalDecision,
@@ -29,7 +30,6 @@ from ._ask_stage import Stage, Verdict
 from ._ask_state import Asking, press
 from ._ask_words import brief, headline
 from ._keyboard import Keyboard, open_keyboard
-from ._quote import quote
 
 CLOSE: Final = 1.0
 """Seconds before its end in which a question that nobody waits on any more is out of time: it
@@ -198,7 +198,7 @@ def verdict_of(request: ApprovalRequest, decision: ApprovalDecision) -> Verdict:
         case ApprovedForSession() | GrantedPermissions(scope="session"):
             return Verdict("yes", f"approved for the session: {_about(request)}")
         case ApprovedWithRule(prefix):
-            rule = brief(" ".join(map(quote, prefix)))
+            rule = brief(" ".join(map(quote_word, prefix)))
             return Verdict("yes", f"approved with a rule for {rule}: {_about(request)}")
         case GrantedPermissions():
             return Verdict("yes", f"approved for the turn: {_about(request)}")

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias, assert_never
 
+from ..core import quote_word
 from ..protocol import (
     Action,
     AddFile,
@@ -32,7 +33,6 @@ from ..protocol import (
     UnknownPlace,
     UpdateFile,
 )
-from ._quote import quote
 from ._thread_events import kind_of
 from ._visible import fold, visible, wrap
 
@@ -75,7 +75,7 @@ def headline(action: Action) -> str:
         case RunCommand() if typed := find_input(action):
             told = f"type {_one_line(typed[1]) or 'Enter'}"
         case RunCommand(command=command):
-            told = _one_line(_script(command) or " ".join(map(quote, command)))
+            told = _one_line(_script(command) or " ".join(map(quote_word, command)))
         case ChangeFiles(changes=changes, cwd=cwd):
             told = f"patch {' '.join(_near(path, cwd) for path, _ in changes)}"
         case GainPermissions(extra=extra):
@@ -190,7 +190,7 @@ def _place(place: Place) -> str:
 
 def _rule(request: ApprovalRequest, width: int) -> Iterator[Row]:
     if request.rule is not None and "approve_with_rule" in request.choices:
-        prefix = " ".join(map(quote, request.rule))
+        prefix = " ".join(map(quote_word, request.rule))
         yield from _labelled("rule", f"r allows every command that begins with: {prefix}", width)
 
 
@@ -220,10 +220,10 @@ def _command(action: RunCommand, width: int) -> Iterator[Row]:
             yield from _barred(line, "bold", width)
         return
     script = _script(action.command)
-    shell = [] if script is None else [" ".join(map(quote, action.command[:2]))]
+    shell = [] if script is None else [" ".join(map(quote_word, action.command[:2]))]
     if facts := [*shell, *(["a terminal of its own"] if action.tty else [])]:
         yield from _labelled("with", ", ".join(facts), width)
-    text = " ".join(map(quote, action.command)) if script is None else script
+    text = " ".join(map(quote_word, action.command)) if script is None else script
     for line in text.split("\n"):
         yield from _barred(line, "bold", width)
 

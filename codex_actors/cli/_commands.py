@@ -10,13 +10,13 @@ import attrs
 
 from .._version import __version__
 from ..config import find_nearest
+from ..core import join_words
 from ._completion import completion_command, completion_parser
 from ._config_command import config_command, config_parser
 from ._doctor import doctor_command, doctor_parser
 from ._exec_command import exec_command
 from ._exec_parser import exec_parser
 from ._execpolicy_command import execpolicy_command, execpolicy_parser
-from ._quote import join
 from ._sandbox_command import sandbox_command, sandbox_parser
 from ._tree_command import tree_command, tree_parser
 from ._undo_command import undo_command, undo_parser
@@ -79,7 +79,7 @@ def _no_command(argv: Sequence[str]) -> str:
     word = argv[0]
     its_own = len(word.split()) == 1 and word not in _WORDS_OF_EXEC
     meant = find_nearest(word, COMMANDS) if its_own else None
-    hint = join([meant, *argv[1:]] if meant else ["exec", *argv])
+    hint = join_words([meant, *argv[1:]] if meant else ["exec", *argv])
     return (
         f"the first word is a command ({', '.join(COMMANDS)}), not {word!r}; did you mean:"
         f" codex-actors {hint}"

@@ -13,11 +13,11 @@ import attrs
 import trio
 
 from ..config import SettingsError, find_key
+from ..core import join_words
 from ..protocol import Settings
 from ..rollout import find_damaged
 from ..sandbox import find_leftovers
 from ._doctor_finding import Finding, State, Surroundings
-from ._quote import join
 
 LITTLE: Final = 500 * 1024 * 1024
 """Bytes of free space below which people should know: long threads with pictures take tens of
@@ -55,7 +55,7 @@ def _judge_room(home: str, mode: int, free: int) -> Finding:
         return Finding("home", state, detail, "make room on that disk")
     if mode & 0o077:
         detail = f"{detail}; other users can look into it (mode {mode:04o})"
-        return Finding("home", "note", detail, f"chmod 700 {join([home])}")
+        return Finding("home", "note", detail, f"chmod 700 {join_words([home])}")
     return Finding("home", "ok", detail)
 
 
@@ -127,7 +127,7 @@ async def check_leftovers(where: Surroundings) -> Finding:
     found = await find_leftovers(Path(where.home, "processes"))
     if not found:
         return Finding("leftovers", "ok", "no killed program left anything running")
-    named = [f"{left.identity.pid} ({join(left.argv)})" for left in found]
+    named = [f"{left.identity.pid} ({join_words(left.argv)})" for left in found]
     pids = " ".join(str(left.identity.pid) for left in found)
     return Finding(
         "leftovers", "note", f"killed programs left running: {', '.join(named)}", f"kill -9 {pids}"

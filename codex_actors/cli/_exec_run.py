@@ -15,6 +15,7 @@ import trio
 from ..actors import Lagged
 from ..agents import AgentHandle, AgentSpec, Task, open_agents, report_leftovers
 from ..config import Loaded
+from ..core import join_words
 from ..protocol import (
     Event,
     EventMsg,
@@ -34,7 +35,6 @@ from ..sandbox import Leftover, adopt_orphans
 from ._ask_whom import Ask
 from ._exec_parser import ExecOptions
 from ._notify import Notice, notify
-from ._quote import join
 from ._view_agents import nicknames_in
 
 FAILED: Final = 1
@@ -232,6 +232,6 @@ def _heeded() -> tuple[signal.Signals, ...]:
 def _describe(leftover: Leftover) -> str:
     pid = leftover.identity.pid
     return (
-        f"process {pid} is still running: {join(leftover.argv)}; a program that was killed"
+        f"process {pid} is still running: {join_words(leftover.argv)}; a program that was killed"
         f" started it, and `kill -9 {pid}` ends it"
     )

@@ -8,7 +8,7 @@ from typing import Final, assert_never, final
 
 import attrs
 
-from ..core import format_rejected, was_cut_off
+from ..core import format_rejected, join_words, was_cut_off
 from ..protocol import (
     AgentActivityItem,
     AgentMessageItem,
@@ -36,7 +36,6 @@ from ..protocol import (
     UserMessageItem,
     WarningRaised,
 )
-from ._quote import join
 from ._thread_events import kind_of
 
 SHOWN_LINES: Final = 12
@@ -222,7 +221,7 @@ def shorten(line: str) -> str:
 def asked(item: CommandItem) -> str:
     """What was asked for, without the shell around it."""
     shell = len(item.command) == 3 and item.command[1] in ("-lc", "-c")
-    return item.command[2] if shell else join(item.command)
+    return item.command[2] if shell else join_words(item.command)
 
 
 def failure(item: CommandItem) -> str:

@@ -6,6 +6,7 @@ from typing import Any, assert_never, final
 
 import attrs
 
+from ..core import join_words
 from ..protocol import (
     AddFile,
     AgentActivityItem,
@@ -38,7 +39,6 @@ from ..protocol import (
     UserMessageItem,
     WarningRaised,
 )
-from ._quote import join
 
 Line = dict[str, Any]
 
@@ -162,7 +162,7 @@ def _shown(item: TurnItem) -> Line:
 def _command(item: CommandItem) -> Line:
     return {
         "type": "command_execution",
-        "command": join(item.command),
+        "command": join_words(item.command),
         "aggregated_output": item.aggregated_output or "",
         "exit_code": item.exit_code,
         "status": item.status,

@@ -147,6 +147,8 @@ from ._profiles import place_at as place_at
 from ._profiles import profile_of as profile_of
 from ._profiles import sandbox_mode as sandbox_mode
 from ._profiles import with_denied as with_denied
+from ._quote import join_words as join_words
+from ._quote import quote_word as quote_word
 from ._reach import UNCONFINED as UNCONFINED
 from ._reach import Reach as Reach
 from ._reach import ReachRule as ReachRule
@@ -156,6 +158,7 @@ from ._refusals import explain_question as explain_question
 from ._refusals import format_rejected as format_rejected
 from ._refusals import refuse_escalation as refuse_escalation
 from ._refusals import refuse_extra as refuse_extra
+from ._refusals import refuse_input as refuse_input
 from ._replay import Replayed as Replayed
 from ._replay import legacy_compaction as legacy_compaction
 from ._replay import replay as replay

@@ -180,7 +180,9 @@ def propose_prefix(
         part that is asked about. None if no rule should be offered: the command is opaque, a
         rule is why somebody is asked, or the beginning says too little.
     """
-    if apart.is_opaque or judge_command(apart, rules, situation).decision != "prompt":
+    verdict = judge_command(apart, rules, situation)
+    by_rule = any(match.decision == "prompt" for match in verdict.matches)
+    if apart.is_opaque or by_rule or verdict.decision != "prompt":
         return None
     if wanted and _settles(tuple(wanted), apart, rules, situation):
         return tuple(wanted)

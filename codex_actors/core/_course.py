@@ -92,9 +92,9 @@ class Course:
 
     @property
     def is_escalated(self) -> bool:
-        """Whether it goes without the sandbox that is there, and no rule says so."""
+        """Whether it goes without the sandbox that is there."""
         free = isinstance(self.step, Attempt) and self.step.unconfined
-        return free and not self.case.by_rule and not self.case.is_unconfined
+        return free and not self.case.is_unconfined
 
     @property
     def may_go_on(self) -> bool:

@@ -86,7 +86,7 @@ class Permit:
 
     @property
     def is_escalated(self) -> bool:
-        """Whether it goes without the sandbox because somebody let just this do so."""
+        """Whether it goes without the sandbox that is there, because of a rule or an answer."""
         course = self.course
         return course is not None and self.unconfined and course.is_escalated
 

@@ -6,11 +6,11 @@ They are a format: programs and prompts that were written for the reference look
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from typing import Final
 
 from ..protocol import ApprovalPolicy, Granular
+from ._quote import join_words
 from ._verdict import Ground, Verdict
 
 _WORDS: Final = {
@@ -38,6 +38,14 @@ def refuse_escalation(policy: ApprovalPolicy) -> str | None:
         f"approval policy is {spelled}; reject command \N{EM DASH} you cannot ask for escalated"
         f" permissions if the approval policy is {spelled}"
     )
+
+
+def refuse_input(policy: ApprovalPolicy) -> str | None:
+    """Return why nobody can be asked about input to what runs without the sandbox, if so."""
+    if policy == "never":
+        return _UNASKED["never"]
+    off = isinstance(policy, Granular) and not policy.sandbox_approval
+    return _UNASKED["sandbox_approval"] if off else None
 
 
 def refuse_extra(policy: ApprovalPolicy) -> str | None:
@@ -84,7 +92,7 @@ def explain_question(verdict: Verdict, command: Sequence[str]) -> str | None:
     ground = verdict.ground
     if ground is None or ground.kind != "rule":
         return None
-    spelled = f"`{shlex.join(command)}` requires approval"
+    spelled = f"`{join_words(command)}` requires approval"
     if ground.justification is None:
         return f"{spelled} by policy"
     return f"{spelled}: {ground.justification}"
@@ -97,11 +105,11 @@ def format_rejected(reason: str) -> str:
 
 
 def _rejected(command: Sequence[str], why: str) -> str:
-    return f"`{shlex.join(command)}` rejected: {why}"
+    return f"`{join_words(command)}` rejected: {why}"
 
 
 def _forbids(ground: Ground) -> str:
-    return f"policy forbids commands starting with `{shlex.join(ground.prefix)}`"
+    return f"policy forbids commands starting with `{join_words(ground.prefix)}`"
 
 
 def _quote(text: str) -> str:

@@ -91,7 +91,7 @@ def judge_command(apart: TakenApart, rules: ExecRules, situation: Situation) -> 
     ]
     if apart.is_too_deep:
         rulings.append(_of_danger(situation))
-    strictest = max(rulings, key=lambda ruling: SEVERITY.index(ruling.decision))
+    strictest = max(rulings, key=_weight)
     return Verdict(
         decision=strictest.decision,
         reason=strictest.reason,
@@ -126,9 +126,14 @@ def _judge_part(
 ) -> _Ruling:
     rulings = [_by_rule(match, situation) for match in matches]
     if not _allows(matches):
-        # Last: of two that are as strict, the reason of the rule says more.
         rulings.append(_without_rule(part, situation, is_safe=is_safe))
-    return max(rulings, key=lambda ruling: SEVERITY.index(ruling.decision))
+    return max(rulings, key=_weight)
+
+
+def _weight(ruling: _Ruling) -> tuple[int, bool]:
+    # Of two that are as strict, the reason of the rule says more.
+    ground = ruling.ground
+    return SEVERITY.index(ruling.decision), ground is not None and ground.kind == "rule"
 
 
 def _allows(matches: Sequence[RuleMatch]) -> bool:

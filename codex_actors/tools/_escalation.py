@@ -38,7 +38,7 @@ def read_escalation(
         cwd: Where relative paths begin.
     """
     if word is not None and word not in WORDS:
-        known = ", ".join(f"`{each}`" for each in WORDS)
+        known = "`use_default`, `require_escalated`, `with_additional_permissions`"
         return (
             f"failed to parse function arguments: unknown variant `{word}`, expected one of {known}"
         )
@@ -65,6 +65,12 @@ def read_escalation(
     return Escalation("extra", extra)
 
 
+def why_none(word: str | None, wrong: str, context: ToolContext) -> str:
+    """Return what to tell of an escalation that makes no sense: first of all, that there is none."""
+    asks = word in ("require_escalated", "with_additional_permissions")
+    return (asks and refuse_escalation(context.settings.approval_policy)) or wrong
+
+
 def forbids(escalation: Escalation, context: ToolContext) -> str | None:
     """Return why nobody can be asked for it, if so."""
     settings = context.settings
@@ -74,9 +80,10 @@ def forbids(escalation: Escalation, context: ToolContext) -> str | None:
         return refuse_escalation(settings.approval_policy)
     if not lacks(context.guard.held, escalation.extra):
         return None
-    if settings.features.get("exec_permission_approvals"):
+    refusal = refuse_escalation(settings.approval_policy)
+    if refusal is None and settings.features.get("exec_permission_approvals"):
         return refuse_extra(settings.approval_policy)
-    return refuse_escalation(settings.approval_policy) or (
+    return refusal or (
         "additional permissions are disabled; enable `features.exec_permission_approvals` before"
         " using `with_additional_permissions`"
     )

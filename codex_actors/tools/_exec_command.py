@@ -14,7 +14,7 @@ from ..protocol import ToolCall, ToolOutput
 from ..sandbox import ProcessSpec
 from ._arguments import function_tool
 from ._attempts import attempt_command
-from ._escalation import WORDS, Escalation, forbids, read_escalation
+from ._escalation import WORDS, Escalation, forbids, read_escalation, why_none
 from ._limits import absolute
 from ._patching import run_patch
 from ._permission_arguments import Permissions
@@ -85,7 +85,9 @@ async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> To
     spec = _spec(args, call, context)
     wished = read_escalation(args.sandbox_permissions, args.additional_permissions, spec.cwd)
     refusal = _why_not(args, context) or (
-        wished if isinstance(wished, str) else forbids(wished, context)
+        why_none(args.sandbox_permissions, wished, context)
+        if isinstance(wished, str)
+        else forbids(wished, context)
     )
     if refusal is not None or isinstance(wished, str):
         await trio.lowlevel.checkpoint()

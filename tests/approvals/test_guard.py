@@ -126,7 +126,7 @@ async def test_rules_that_allow_go_without_the_sandbox_and_without_a_question() 
 
     assert isinstance(permit, Permit)
     assert permit.unconfined
-    assert not permit.is_escalated
+    assert permit.is_escalated
     assert [] == approver.asked
 
 
@@ -325,6 +325,25 @@ async def test_each_input_to_what_runs_without_the_sandbox_is_asked_about() -> N
     assert Refusal("rejected by user") == await guard.admit_input(wish)
     assert 2 == len(approver.asked)
     assert [] == world.items()
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ("never", "AskForApproval is set to Never"),
+        (
+            Granular(sandbox_approval=False, rules=True),
+            "AskForApproval::Granular.sandbox_approval is false",
+        ),
+    ],
+)
+async def test_input_is_refused_where_nobody_may_be_asked(policy: ApprovalPolicy, why: str) -> None:
+    world, approver = scripted()
+    guard = world.guard(approval_policy=policy)
+    wish = InputWish(call_id="c", session_id=7, chars="yes\n", cwd="/work")
+
+    assert Refusal(f"approval required by policy, but {why}") == await guard.admit_input(wish)
+    assert [] == approver.asked
 
 
 # --- what goes wrong --------------------------------------------------------

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -147,9 +147,10 @@ class AppServer:
     async def listen(self) -> None:
         """Take what the server says until it ends."""
         assert self._process.stdout is not None
-        async for line in _lines(self._process.stdout):
-            await self._take(json.loads(line))
-            self._tell()
+        async with aclosing(_lines(self._process.stdout)) as lines:
+            async for line in lines:
+                await self._take(json.loads(line))
+                self._tell()
         self._over = True
         self._tell()
 
@@ -215,7 +216,7 @@ async def open_app_server(
             await process.wait()
 
 
-async def _lines(stream: trio.abc.ReceiveStream) -> AsyncIterator[bytes]:
+async def _lines(stream: trio.abc.ReceiveStream) -> AsyncGenerator[bytes, None]:
     rest = b""
     async for chunk in stream:
         *whole, rest = (rest + chunk).split(b"\n")

@@ -254,7 +254,7 @@ ON = {"exec_permission_approvals": True}
             {"sandbox_permissions": "with_additional_permissions"},
             "never",
             {},
-            "missing `additional_permissions`",
+            "approval policy is Never; reject command \u2014 you cannot ask for escalated",
         ),
     ],
 )

@@ -1,4 +1,7 @@
-"""Writing an argument vector as one line that a POSIX shell reads back."""
+"""Writing an argument vector as one line that a POSIX shell reads back.
+
+Held by tests/core/test_quote.py.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _UNWRITABLE: Final = "<command included NUL byte>"
 """What the reference writes for a command that no shell could be given."""
 
 
-def quote(word: str) -> str:
+def quote_word(word: str) -> str:
     """Return one word, quoted where it has to be."""
     if not word:
         return "''"
@@ -30,9 +33,9 @@ def quote(word: str) -> str:
     return "".join(pieces)
 
 
-def join(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """Return the words as one command line."""
-    line = " ".join(map(quote, words))
+    line = " ".join(map(quote_word, words))
     return _UNWRITABLE if "\0" in line else line
 
 
