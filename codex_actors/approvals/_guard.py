@@ -119,6 +119,9 @@ class TurnGuard:
             unconfined=True,
         )
         why = "it types into a command that runs without the sandbox"
+        if self.settings.approval_policy == "never":
+            await trio.lowlevel.checkpoint()
+            return Refusal(f"{why}, and the approval policy is never to ask")
         request = self.asker.request(wish.call_id, action, why)
         answer = await self.asker.ask(Question(request=request, reason=why, is_shown=False))
         return Permit(unconfined=True) if is_yes(answer) else Refusal(why_not(answer))

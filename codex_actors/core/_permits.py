@@ -53,7 +53,7 @@ class PatchWish:
     changes: Mapping[str, FileChange]
     cwd: str
     beyond: tuple[str, ...] = ()
-    """Those of the places that it writes which the sandbox policy keeps from being written."""
+    """Where its paths lead, links followed, as far as the sandbox policy keeps it unwritten."""
     why_beyond: str | None = None
     """What is wrong with the first of them, in the reference's words."""
 

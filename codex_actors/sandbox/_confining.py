@@ -68,7 +68,8 @@ def _confine(
         more = ManagedProfile(
             entries=extra.files, network="enabled" if extra.network else "restricted"
         )
-        reach = widen(reach, resolve_reach(more, workspace, spec.env))
+        beyond = resolve_reach(more, workspace, spec.env, writable=reach.writable)
+        reach = widen(reach, beyond)
     if reach.is_unconfined:
         return spec
     chosen = sandbox or choose_sandbox(reach, workspace)

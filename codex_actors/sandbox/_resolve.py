@@ -2,15 +2,17 @@
 
 Policies name places; links, missing folders and the pointer files of git worktrees decide what
 those are. They are looked at when a process is about to start, because all of them may change.
+What commands may change themselves decides nothing: a place that is reached through a link which
+lies where they may write cannot be written by that.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, assert_never
 
-from ..core import UNCONFINED, Reach, ReachRule, profile_of
+from ..core import UNCONFINED, Reach, ReachRule, is_below, profile_of
 from ..protocol import (
     DisabledProfile,
     ExternalProfile,
@@ -29,6 +31,7 @@ from ..protocol import (
     UnknownPlace,
 )
 from ._errors import PatternsUnsupported
+from ._links import Way, walk
 
 PROTECTED: Final = (".git", ".agents", ".codex")
 """Below each writable root these stay as they are: whoever writes them controls later runs."""
@@ -37,7 +40,11 @@ _MINIMAL: Final = ("/bin", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr", "/
 
 
 def resolve_reach(
-    policy: SandboxPolicy | PermissionProfile, cwd: str, env: Mapping[str, str]
+    policy: SandboxPolicy | PermissionProfile,
+    cwd: str,
+    env: Mapping[str, str],
+    *,
+    writable: Collection[str] = (),
 ) -> Reach:
     """Return what a process may touch under a policy. Blocks: call it in a thread.
 
@@ -45,6 +52,7 @@ def resolve_reach(
         policy: What it is allowed.
         cwd: The root of its workspace.
         env: Where ``TMPDIR`` is looked up.
+        writable: What it may write besides: absolute, normalised, and without links.
 
     Raises:
         PatternsUnsupported: if a profile names places by a pattern.
@@ -54,32 +62,50 @@ def resolve_reach(
         case DisabledProfile() | ExternalProfile():
             return UNCONFINED
         case ManagedProfile(entries=entries, network=network):
-            return Reach(rules=_all_rules(entries, cwd, env), network=network == "enabled")
+            rules = _all_rules(entries, cwd, env, writable)
+            return Reach(rules=rules, network=network == "enabled")
         case _:
             assert_never(profile)
 
 
 def _all_rules(
-    entries: tuple[PermissionEntry, ...] | None, cwd: str, env: Mapping[str, str]
+    entries: tuple[PermissionEntry, ...] | None,
+    cwd: str,
+    env: Mapping[str, str],
+    writable: Collection[str],
 ) -> tuple[ReachRule, ...]:
     if entries is None:
         return UNCONFINED.rules
-    return tuple(rule for entry in entries for rule in _rules(entry, cwd, env))
-
-
-def _rules(entry: PermissionEntry, cwd: str, env: Mapping[str, str]) -> Iterator[ReachRule]:
     root = os.path.realpath(cwd)
-    for spelled in _paths(entry.place, cwd, env):
-        path = os.path.realpath(os.path.join(root, spelled))
-        if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
-            continue
-        if entry.access == "write" and not _is_named(entry.place) and _is_inside_repository(path):
-            yield ReachRule(path, "read")
-            continue
-        yield ReachRule(path, entry.access)
-        if entry.access == "write":
-            for kept in _protected(path, is_workspace=path == root):
-                yield ReachRule(kept, "read")
+    ways = [
+        (entry, walk(os.path.join(cwd, spelled)))
+        for entry in entries
+        for spelled in _paths(entry.place, cwd, env)
+    ]
+    written = [*writable, *(way.end for entry, way in ways if entry.access == "write")]
+    return tuple(
+        rule
+        for entry, way in ways
+        if entry.access != "write" or _is_steady(way, written)
+        for rule in _rules(entry, way.end, root)
+    )
+
+
+def _is_steady(way: Way, written: Collection[str]) -> bool:
+    """Whether no command can make the way lead elsewhere, by a link where it may write."""
+    return not any(is_below(link, top) for link in way.links for top in written)
+
+
+def _rules(entry: PermissionEntry, path: str, root: str) -> Iterator[ReachRule]:
+    if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
+        return
+    if entry.access == "write" and not _is_named(entry.place) and _is_inside_repository(path):
+        yield ReachRule(path, "read")
+        return
+    yield ReachRule(path, entry.access)
+    if entry.access == "write":
+        for kept in _protected(path, is_workspace=path == root):
+            yield ReachRule(kept, "read")
 
 
 def _is_named(place: Place) -> bool:

@@ -15,7 +15,7 @@ from ..sandbox import ProcessSpec
 from ._arguments import function_tool
 from ._attempts import attempt_command
 from ._escalation import WORDS, Escalation, forbids, read_escalation
-from ._limits import absolute
+from ._limits import absolute, leads_to
 from ._patching import run_patch
 from ._permission_arguments import Permissions
 from ._reporting import AS_NUMBER, LEAST_WAIT, MOST_WAIT, Limit, between, not_negative, report
@@ -83,7 +83,7 @@ class _ExecMore(_Exec):
 
 async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> ToolOutput:
     spec = _spec(args, call, context)
-    wished = read_escalation(args.sandbox_permissions, args.additional_permissions, spec.cwd)
+    wished = await read_escalation(args.sandbox_permissions, args.additional_permissions, spec.cwd)
     refusal = _why_not(args, context) or (
         wished if isinstance(wished, str) else forbids(wished, context)
     )
@@ -94,6 +94,7 @@ async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> To
     if patch is not None:
         where = absolute(patch.directory or "", spec.cwd)
         return await _patch(patch.patch, where, call, context)
+    spec = await _where_it_leads(spec)
     try:
         wish = _wish(args, wished, spec, call)
         done = await attempt_command(wish, spec, _start_wait(args), context)
@@ -129,6 +130,11 @@ def _spec(args: _Exec, call: ToolCall, context: ToolContext) -> ProcessSpec:
         env={**settings.environment, **_QUIET, **ids},
         tty=args.tty,
     )
+
+
+async def _where_it_leads(spec: ProcessSpec) -> ProcessSpec:
+    """The command in the directory itself: a yes to it is no yes to where a link leads later."""
+    return attrs.evolve(spec, cwd=await trio.to_thread.run_sync(leads_to, spec.cwd))
 
 
 def _wish(args: _Exec, wished: Escalation, spec: ProcessSpec, call: ToolCall) -> CommandWish:

@@ -19,6 +19,14 @@ def absolute(path: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, path))
 
 
+def leads_to(path: str) -> str:
+    """Return where links lead on the way of an absolute path. Blocks. What is no path stays."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path
+
+
 def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
     """Return what this program itself may touch on behalf of an agent. Blocks.
 
@@ -33,7 +41,8 @@ def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
     if extra == NO_EXTRA:
         return reach
     more = ManagedProfile(entries=extra.files)
-    return widen(reach, resolve_reach(more, settings.cwd, settings.environment))
+    beyond = resolve_reach(more, settings.cwd, settings.environment, writable=reach.writable)
+    return widen(reach, beyond)
 
 
 def widen_to(reach: Reach, paths: Iterable[str]) -> Reach:

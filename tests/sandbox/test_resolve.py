@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import attrs
 import pytest
 
 from codex_actors.core import UNCONFINED, Reach
@@ -88,6 +89,63 @@ def test_roots_are_where_links_lead(work: Path) -> None:
     assert {str(work), str(work / "sub"), str(real)} == set(reach.writable)
     assert not reach.may_write(str(real / ".agents" / "x"))
     assert reach.may_write(str(real / ".codex")), "only the workspace keeps what is missing"
+
+
+def test_a_root_that_commands_can_lead_elsewhere_is_none(work: Path) -> None:
+    outside = work.parent / "outside"
+    (outside / "deeper").mkdir(parents=True)
+    (work / "build").symlink_to(outside)
+    (work / "there").symlink_to(".")
+
+    roots = ("build", "build/deeper", "there/build", str(work / "build" / "new"))
+    reach = resolve(attrs.evolve(NARROW, writable_roots=roots), work, TMPDIR=str(work / "build"))
+
+    assert (str(work),) == reach.writable
+
+
+def test_a_missing_temporary_folder_that_becomes_a_link_is_none(work: Path) -> None:
+    policy = WorkspaceWrite(exclude_slash_tmp=True)
+    tmpdir = work / "tmp"
+    before = resolve(policy, work, TMPDIR=str(tmpdir))
+
+    tmpdir.symlink_to(work.parent)
+
+    assert str(tmpdir) in before.writable
+    assert (str(work),) == resolve(policy, work, TMPDIR=str(tmpdir)).writable
+
+
+def test_a_link_beyond_what_is_written_otherwise_still_leads(work: Path) -> None:
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (work.parent / "first").symlink_to("second")
+    (work.parent / "second").symlink_to("outside/../outside")
+
+    reach = resolve(attrs.evolve(NARROW, writable_roots=("../first/new",)), work)
+
+    assert {str(work), str(outside / "new")} == set(reach.writable)
+
+
+def test_what_is_had_besides_makes_links_worthless_too(work: Path) -> None:
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (work / "build").symlink_to(outside)
+    build = PermissionEntry(place=PathPlace(str(work / "build")), access="write")
+
+    def extra(writable: tuple[str, ...]) -> tuple[str, ...]:
+        profile = ManagedProfile(entries=(build,))
+        return resolve_reach(profile, str(work), {}, writable=writable).writable
+
+    assert (str(outside),) == extra(())
+    assert () == extra((str(work),))
+
+
+def test_links_that_lead_round_lead_nowhere(work: Path) -> None:
+    (work.parent / "a").symlink_to("b")
+    (work.parent / "b").symlink_to("a")
+
+    reach = resolve(attrs.evolve(NARROW, writable_roots=("../a/x",)), work)
+
+    assert not reach.may_write(str(work.parent))
 
 
 def test_a_worktree_keeps_the_folder_its_pointer_names(work: Path) -> None:
