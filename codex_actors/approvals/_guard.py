@@ -194,6 +194,7 @@ class TurnGuard:
             approval_policy=self.settings.approval_policy,
             sandbox_policy=self.settings.sandbox_policy or ReadOnly(),
             escalates=wish.wants != "default",
+            is_elsewhere=wish.is_elsewhere,
         )
 
     def _case(self, wish: CommandWish, verdict: Verdict) -> Case:

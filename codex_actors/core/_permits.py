@@ -21,6 +21,8 @@ class CommandWish:
     call_id: str
     argv: tuple[str, ...]
     cwd: str
+    is_elsewhere: bool = False
+    """Whether that is another directory than the agent's own."""
     env: Mapping[str, str] = attrs.field(repr=False)
     tty: bool = False
     wants: Wants = "default"

@@ -94,9 +94,11 @@ async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> To
     if patch is not None:
         where = absolute(patch.directory or "", spec.cwd)
         return await _patch(patch.patch, where, call, context)
-    spec = await _where_it_leads(spec)
+    own, there = await trio.to_thread.run_sync(_lead, context.settings.cwd, spec.cwd)
+    # A yes to it is no yes to where a link leads later.
+    spec = attrs.evolve(spec, cwd=there)
     try:
-        wish = _wish(args, wished, spec, call)
+        wish = _wish(args, wished, spec, call, own)
         done = await attempt_command(wish, spec, _start_wait(args), context)
     except CodexActorsError as error:
         return refuse(call, f"exec_command failed: {error}")
@@ -132,16 +134,18 @@ def _spec(args: _Exec, call: ToolCall, context: ToolContext) -> ProcessSpec:
     )
 
 
-async def _where_it_leads(spec: ProcessSpec) -> ProcessSpec:
-    """The command in the directory itself: a yes to it is no yes to where a link leads later."""
-    return attrs.evolve(spec, cwd=await trio.to_thread.run_sync(leads_to, spec.cwd))
+def _lead(own: str, there: str) -> tuple[str, str]:
+    return leads_to(own), leads_to(there)
 
 
-def _wish(args: _Exec, wished: Escalation, spec: ProcessSpec, call: ToolCall) -> CommandWish:
+def _wish(
+    args: _Exec, wished: Escalation, spec: ProcessSpec, call: ToolCall, own: str
+) -> CommandWish:
     return CommandWish(
         call_id=call.call_id,
         argv=spec.argv,
         cwd=spec.cwd,
+        is_elsewhere=spec.cwd != own,
         # The id of the call is no part of what it does.
         env={name: value for name, value in spec.env.items() if name != "CODEX_TOOL_CALL_ID"},
         tty=spec.tty,
