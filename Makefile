@@ -28,7 +28,7 @@ again: $(VENV)/.tested
 	@echo "these failed, and are run once more:"
 	$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures=none -v
 
-# The long forms of proofs; minutes each.
+# The long forms of proofs, beside all other tests; the better part of an hour.
 soak: $(VENV)/.tested
 	$(BIN)/python -m pytest -q --soak
 

@@ -12,10 +12,12 @@ import attrs
 import pytest
 import trio
 import trio._core._run
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # How long an example takes says how busy the machine is. No test is about that.
-settings.register_profile("codex_actors", deadline=None)
+settings.register_profile(
+    "codex_actors", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("codex_actors")
 
 LONGEST_STEP: Final = 1.0

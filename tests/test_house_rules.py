@@ -55,7 +55,7 @@ BROAD = {
     ("actors/_child.py", "run_incarnation"),
     ("actors/_mailbox.py", "clean_up"),
     ("actors/_watch.py", "_try"),
-    ("approvals/_office.py", "ask_safely"),
+    ("approvals/_tree_approvals.py", "ask_safely"),
     ("agents/_runner.py", "_run_tool"),
     ("agents/_runner.py", "_sample"),
     ("cli/_main.py", "main"),

@@ -8,7 +8,7 @@ import attrs
 import trio
 
 from ..actors import ActorRef
-from ..approvals import ApprovalOffice
+from ..approvals import TreeApprovals
 from ..core import ContextTexts, may_collaborate
 from ..protocol import AgentPath, Settings, ThreadId, TokenUsage
 from ..rollout import Recorder
@@ -38,7 +38,7 @@ class Commons:
     texts: ContextTexts
     briefing: Briefing
     equipper: Equipper
-    office: ApprovalOffice
+    approvals: TreeApprovals
     exits: trio.MemorySendChannel[ActorRef[Envelope]]
     """Takes the addresses of agents that have ended for good."""
     slots: Slots = attrs.field(init=False)

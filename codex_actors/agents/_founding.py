@@ -14,7 +14,7 @@ from ._collab import collab_tools
 from ._commons import Commons
 from ._desk import Envelope
 from ._equipment import Equipper
-from ._guarding import open_office
+from ._guarding import begin_approvals
 from ._post import Post
 from ._prompts import read_context_texts
 from ._services import AgentServices
@@ -39,7 +39,7 @@ def make_commons(
         texts=read_context_texts(),
         briefing=read_briefing(),
         equipper=Equipper(services.toolbox),
-        office=open_office(settings, services, approver),
+        approvals=begin_approvals(settings, services, approver),
         exits=exits,
     )
     commons.team_tools = collab_tools(commons)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from ..approvals import ApprovalOffice, Approver, Asker, NotAsked, RuleBook, TurnGuard, load_rules
+from ..approvals import Approver, Asker, NotAsked, RuleBook, TreeApprovals, TurnGuard, load_rules
 from ..config import find_rule_directories
 from ..core import Entry, ExecRules, Steered
 from ..protocol import (
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from ._thread import Thread
 
 
-def open_office(
+def begin_approvals(
     settings: Settings, services: AgentServices, approver: Approver | None
-) -> ApprovalOffice:
+) -> TreeApprovals:
     """Return who decides in a tree that begins. Nothing is read yet."""
-    return ApprovalOffice(
+    return TreeApprovals(
         rules=RuleBook(
             load=services.load_rules or partial(_load_rules, settings),
             shells=(settings.shell,) if os.path.isabs(settings.shell) else (),
@@ -59,7 +59,7 @@ def guard_for(thread: Thread, turn_id: str, slot: Slot) -> TurnGuard:
     """Return what guards the calls of one turn."""
     desk = thread.commons.desks[thread.id]
     asker = Asker(
-        office=thread.commons.office,
+        approvals=thread.commons.approvals,
         agent=thread.path,
         thread_id=thread.id,
         turn_id=turn_id,
@@ -83,7 +83,7 @@ def _tell_model(desk: Desk, text: str) -> None:
 
 def answer_question(commons: Commons, desk: Desk, op: Decide) -> Verdict:
     """Answer an agent's question by its id, or by that of its call."""
-    inbox = commons.office.inbox
+    inbox = commons.approvals.inbox
     for question in inbox.questions.get():
         if _is_meant(question, desk, op.id):
             inbox.answer(question.id, op.decision)

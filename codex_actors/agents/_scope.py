@@ -73,7 +73,7 @@ async def open_agents(
         hub = Hub(broadcast, news)
         books = await stack.enter_async_context(open_books(home, clerk, hub, services))
         commons = make_commons(settings, services, recorder, books, approver, exits)
-        await commons.office.rules.policy(settings.cwd)
+        await commons.approvals.rules.policy(settings.cwd)
         office = await stack.enter_async_context(_open_office())
         office.start_soon(bury_agents, commons, to_bury, name="registrar")
         office.start_soon(bring_news, commons, to_bring, name="news of tasks")

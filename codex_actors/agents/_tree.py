@@ -157,7 +157,7 @@ class AgentTree:
 
         A question is in it exactly while its asker waits. Whoever looks may `answer`.
         """
-        return self._commons.office.inbox.questions
+        return self._commons.approvals.inbox.questions
 
     def answer(self, request_id: str, decision: ApprovalDecision) -> None:
         """Answer an open question, whoever was asked; the first answer holds. Not a checkpoint.
@@ -166,7 +166,7 @@ class AgentTree:
             codex_actors.approvals.NotAsked: if nobody waits for the answer: there is no such
                 question, it was answered, its time is over, or its turn has ended.
         """
-        self._commons.office.inbox.answer(request_id, decision)
+        self._commons.approvals.inbox.answer(request_id, decision)
 
     def snapshot(self) -> tuple[AgentSnapshot, ...]:
         """Every agent and what it is doing, owners before those they own."""

@@ -11,9 +11,9 @@ from ._exec_policy import ExecPolicy as ExecPolicy
 from ._guard import TurnGuard as TurnGuard
 from ._inbox import Approver as Approver
 from ._inbox import Inbox as Inbox
-from ._office import ApprovalOffice as ApprovalOffice
-from ._office import Hook as Hook
 from ._rulebook import RuleBook as RuleBook
 from ._rules import load_rule_files as load_rule_files
 from ._rules import load_rules as load_rules
 from ._shell_grammar import parse_script as parse_script
+from ._tree_approvals import Hook as Hook
+from ._tree_approvals import TreeApprovals as TreeApprovals

@@ -22,14 +22,13 @@ from ..protocol import (
     Choice,
     Denied,
     EventMsg,
-    GrantedPermissions,
     ItemCompleted,
     ItemStarted,
     TimedOut,
     WarningRaised,
 )
-from ._office import FAILED, ApprovalOffice
 from ._questions import Question
+from ._tree_approvals import FAILED, TreeApprovals
 
 _CHOICES: tuple[Choice, ...] = ("approve", "approve_for_session", "deny", "abort")
 _WITH_RULE: tuple[Choice, ...] = (*_CHOICES[:2], "approve_with_rule", *_CHOICES[2:])
@@ -40,7 +39,7 @@ _WITH_RULE: tuple[Choice, ...] = (*_CHOICES[:2], "approve_with_rule", *_CHOICES[
 class Asker:
     """Asks for one turn of one agent."""
 
-    office: ApprovalOffice
+    approvals: TreeApprovals
     agent: AgentPath
     thread_id: str
     turn_id: str
@@ -63,7 +62,7 @@ class Asker:
     ) -> ApprovalRequest:
         """Return a question that nobody has asked yet."""
         return ApprovalRequest(
-            id=self.office.new_id(),
+            id=self.approvals.new_id(),
             agent=self.agent,
             thread_id=self.thread_id,
             turn_id=self.turn_id,
@@ -73,13 +72,13 @@ class Asker:
             justification=justification,
             choices=_CHOICES if rule is None else _WITH_RULE,
             rule=rule,
-            asked_at=self.office.now(),
-            seconds=self.office.seconds,
+            asked_at=self.approvals.now(),
+            seconds=self.approvals.seconds,
         )
 
     def knows(self, question: Question) -> bool:
         """Whether the very same was allowed for the session."""
-        return self.office.grants.cover(question.request)
+        return self.approvals.grants.cover(question.request)
 
     async def ask(self, question: Question) -> ApprovalDecision:
         """Have a question decided, and take note of what else the answer says.
@@ -89,7 +88,7 @@ class Asker:
 
         Cancellation: the question is taken back. An answer that ends the turn waits for that.
         """
-        decision: ApprovalDecision = FAILED
+        decision: ApprovalDecision = Aborted()  # until somebody has decided otherwise
         self.announce(question.event())
         self._begin(question)
         try:
@@ -101,13 +100,14 @@ class Asker:
 
     async def _decide(self, question: Question) -> ApprovalDecision:
         async with self.waiting():
-            decision = await self.office.decide(question.request)
-        match decision:
-            case Aborted():
+            decision = await self.approvals.decide(question.request)
+            if isinstance(decision, Aborted):
+                # In here: a turn that ends need not wait for its place among those that run.
                 self.abort()
                 await trio.sleep_forever()
+        match decision:
             case ApprovedForSession() if question.is_shown:
-                self.office.grants.add(question.request)
+                self.approvals.grants.add(question.request)
             case ApprovedWithRule(prefix):
                 await self._allow(prefix)
             case _:
@@ -115,7 +115,7 @@ class Asker:
         return decision
 
     async def _allow(self, prefix: tuple[str, ...]) -> None:
-        problem = await self.office.allow(prefix)
+        problem = await self.approvals.allow(prefix)
         if problem is None:
             saved = json.dumps(prefix, ensure_ascii=False)
             self.tell_model(f"Approved command prefix saved:\n- {saved}")
@@ -143,7 +143,7 @@ class Asker:
                     turn_id=self.turn_id,
                     item=item,
                     started_at_ms=int(question.request.asked_at * 1000),
-                    completed_at_ms=int(self.office.now() * 1000),
+                    completed_at_ms=int(self.approvals.now() * 1000),
                 )
             )
 
@@ -160,5 +160,7 @@ def why_not(decision: ApprovalDecision) -> str:
             return reason
         case TimedOut(seconds):
             return f"rejected: nobody has answered within {seconds:g} s"
-        case GrantedPermissions() | _:
+        case Aborted():
+            return "aborted by user"
+        case _:
             return FAILED.reason

@@ -11,7 +11,6 @@ from ..core import (
     NO_EXTRA,
     Ask,
     Attempt,
-    Case,
     CommandWish,
     Course,
     InputWish,
@@ -22,6 +21,7 @@ from ..core import (
     Situation,
     Verdict,
     add_extra,
+    case_of,
     explain_forbidden,
     explain_question,
     grant_within,
@@ -38,8 +38,6 @@ from ..protocol import (
     Approved,
     ApprovedForSession,
     ChangeFiles,
-    DangerFullAccess,
-    ExternalSandbox,
     ExtraPermissions,
     GainPermissions,
     GrantedPermissions,
@@ -69,12 +67,12 @@ class TurnGuard:
     @property
     def held(self) -> ExtraPermissions:
         """See `codex_actors.tools.Guard.held`."""
-        return add_extra(self._extra, self.asker.office.grants.held(self.asker.thread_id))
+        return add_extra(self._extra, self.asker.approvals.grants.held(self.asker.thread_id))
 
     async def admit_command(self, wish: CommandWish, /) -> Permit | Refusal:
         """See `codex_actors.tools.Guard.admit_command`."""
         try:
-            policy = await self.asker.office.rules.policy(self.settings.cwd)
+            policy = await self.asker.approvals.rules.policy(self.settings.cwd)
         except RulesError as error:
             return Refusal(str(error))
         if wish.wants == "extra" and not lacks(self.held, wish.extra):
@@ -82,8 +80,9 @@ class TurnGuard:
         escalation = refuse_escalation(self.settings.approval_policy)
         if wish.wants != "default" and escalation is not None:
             return Refusal(escalation)
-        verdict = policy.judge(wish.argv, self._situation(wish))
-        course = set_out(self._case(wish, verdict))
+        situation = self._situation(wish)
+        verdict = policy.judge(wish.argv, situation)
+        course = set_out(case_of(verdict, situation, wish.wants))
         match course.step:
             case Attempt(unconfined):
                 return Permit(unconfined=unconfined, extra=self.held, course=course)
@@ -160,7 +159,7 @@ class TurnGuard:
         answer = await self.asker.ask(Question(request=request, reason=wish.reason))
         granted = _granted(answer, wish.extra)
         if granted.scope == "session":
-            self.asker.office.grants.widen(self.asker.thread_id, granted.extra)
+            self.asker.approvals.grants.widen(self.asker.thread_id, granted.extra)
         else:
             self._extra = add_extra(self._extra, granted.extra)
         return granted
@@ -197,21 +196,11 @@ class TurnGuard:
             is_elsewhere=wish.is_elsewhere,
         )
 
-    def _case(self, wish: CommandWish, verdict: Verdict) -> Case:
-        policy = self.settings.sandbox_policy
-        return Case(
-            decision=verdict.decision,
-            approval_policy=self.settings.approval_policy,
-            wants=wish.wants,
-            by_rule=verdict.bypasses_sandbox,
-            is_unconfined=isinstance(policy, DangerFullAccess | ExternalSandbox),
-        )
-
     def _command(self, wish: CommandWish, *, unconfined: bool) -> RunCommand:
         return RunCommand(
             command=wish.argv,
             cwd=wish.cwd,
-            environment=self.asker.office.fingerprint(wish.env),
+            environment=self.asker.approvals.fingerprint(wish.env),
             tty=wish.tty,
             unconfined=unconfined,
             extra=wish.extra if wish.wants == "extra" else None,

@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, final
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import trio
 
 from ..agents import check_sandbox
 from ..config import Loaded
-from ..protocol import Event, EventMsg, TokenUsage
 from ..rollout import find_latest
+from ._ask_whom import asker, without_asking
 from ._config_flags import find_directory, load
 from ._errors import UsageError
 from ._exec_parser import ExecOptions, parse
 from ._exec_run import Job, run_exec
-from ._human import HumanLog, clean
+from ._human import clean
 from ._local_model import with_local_server
 from ._log import open_log
-from ._log_below import LogBelow
-from ._thread_events import ThreadEvents, tree_completed
-
-
-@final
-@attrs.frozen(kw_only=True)
-class _Shower:
-    """Shows events; keeps what is shown up to date."""
-
-    show: Callable[[EventMsg], None]
-    show_below: Callable[[Event], None] | None = None
-    show_total: Callable[[TokenUsage], None] | None = None
-    draw: Callable[[], Awaitable[None]] | None = None
+from ._shower import log_line, open_shower
 
 
 def exec_command(argv: Sequence[str]) -> int:
@@ -52,7 +38,7 @@ def exec_command(argv: Sequence[str]) -> int:
     check_sandbox(loaded.settings.sandbox_policy)
     _check_repository(options, cwd)
     _check_files(options)
-    shower = _shower(options)
+    shower = open_shower(options)
     job = Job(
         options=options,
         loaded=loaded,
@@ -63,6 +49,7 @@ def exec_command(argv: Sequence[str]) -> int:
         show_below=shower.show_below,
         show_total=shower.show_total,
         draw=shower.draw,
+        ask=asker(loaded, shower.stage),
     )
     with open_log(options.log_level, loaded.settings, os.environ):
         status, message = trio.run(run_exec, job)
@@ -73,14 +60,7 @@ def exec_command(argv: Sequence[str]) -> int:
 def _load(options: ExecOptions, cwd: str) -> Loaded:
     loaded = load(with_local_server(options.config, os.environ), cwd, os.environ)
     settings = attrs.evolve(loaded.settings, ephemeral=options.ephemeral)
-    if settings.approval_policy == "never":
-        return attrs.evolve(loaded, settings=settings)
-    warning = (
-        f"approval_policy is {settings.approval_policy!r}, but this version cannot ask anybody:"
-        " it is taken for 'never', and commands run without a question"
-    )
-    settings = attrs.evolve(settings, approval_policy="never")
-    return attrs.evolve(loaded, settings=settings, warnings=(*loaded.warnings, warning))
+    return without_asking(attrs.evolve(loaded, settings=settings), options)
 
 
 def _check_files(options: ExecOptions) -> None:
@@ -125,9 +105,9 @@ def _read_stdin(options: ExecOptions) -> str:
     if sys.stdin.isatty():
         if options.prompt is not None:
             return ""
-        _log_line("Type the prompt, and end it with Ctrl-D.")
+        log_line("Type the prompt, and end it with Ctrl-D.")
     elif options.prompt is not None:
-        _log_line("Reading additional input from stdin...")
+        log_line("Reading additional input from stdin...")
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
@@ -156,55 +136,6 @@ def _schema(options: ExecOptions) -> Any:
     if not isinstance(schema, dict):
         raise UsageError(f"{options.output_schema!r} holds no JSON schema; write an object")
     return schema
-
-
-def _shower(options: ExecOptions) -> _Shower:
-    if options.json:
-        events = ThreadEvents()
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            # JSON is UTF-8 under any locale; a stray byte of a path goes as JSON spells it.
-            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-        def show(msg: EventMsg) -> None:
-            for line in events.lines(msg):
-                _print_json(line)
-
-        def show_total(usage: TokenUsage) -> None:
-            _print_json(tree_completed(usage))
-
-        return _Shower(show=show, show_total=show_total if options.tree_usage else None)
-    if _is_live(options):
-        from ._live import LiveView  # it takes a while, and only people wait for it
-
-        view = LiveView(sys.stderr)
-        return _Shower(show=view.tell, show_below=view.tell_below, draw=view.run)
-    colored = _colored(options)
-    below = LogBelow(_log_line, colored)
-    return _Shower(show=HumanLog(_log_line, colored).tell, show_below=below.tell)
-
-
-def _print_json(line: Mapping[str, Any]) -> None:
-    # A terminal would obey some characters beyond ASCII, which mean the same when spelled out.
-    spelled = json.dumps(line, ensure_ascii=sys.stdout.isatty(), separators=(",", ":"))
-    print(spelled, flush=True)
-
-
-def _log_line(line: str) -> None:
-    """Write a line to the log. The work does not depend on whether anybody can read it."""
-    with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
-
-
-def _is_live(options: ExecOptions) -> bool:
-    """Tell whether somebody is there to watch, on a terminal that can be drawn on."""
-    able = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
-    return able and _colored(options)
-
-
-def _colored(options: ExecOptions) -> bool:
-    if options.color == "auto":
-        return sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    return options.color == "always"
 
 
 def _hand_over(options: ExecOptions, message: str | None) -> None:

@@ -31,9 +31,11 @@ from ..protocol import (
 )
 from ..rollout import TypedPrompt, remember_prompt
 from ..sandbox import Leftover, adopt_orphans
+from ._ask_whom import Ask
 from ._exec_parser import ExecOptions
 from ._notify import Notice, notify
 from ._quote import join
+from ._view_agents import nicknames_in
 
 FAILED: Final = 1
 LOOK: Final = 0.2
@@ -66,6 +68,8 @@ class Job:
     """Prints what all agents of the tree have used, when it has ended; None: nobody asked."""
     draw: Callable[[], Awaitable[None]] | None = None
     """Keeps what is shown up to date until it is cancelled, if it has to be kept so."""
+    ask: Ask | None = None
+    """None: there is nobody to be asked."""
 
 
 async def run_exec(job: Job) -> tuple[int, str | None]:
@@ -87,7 +91,7 @@ async def run_exec(job: Job) -> tuple[int, str | None]:
             nursery.start_soon(run.watch, signals, nursery)
             if job.draw is not None:
                 nursery.start_soon(job.draw)
-            await run.go()
+            await run.go(nursery)
             nursery.cancel_scope.cancel(reason="the task is over")
     return run.status, run.message
 
@@ -100,12 +104,15 @@ class _Run:
         self._job = job
         self._root: AgentHandle | None = None
         self._signals: list[int] = []
+        self._nicknames: dict[str, str] = {}
 
-    async def go(self) -> None:
+    async def go(self, nursery: trio.Nursery) -> None:
         """Run the job to its end."""
         settings = self._job.loaded.settings
         leftovers = await report_leftovers(settings)
         async with adopt_orphans(), open_agents(settings) as tree:
+            if self._job.ask is not None:
+                nursery.start_soon(self._job.ask, tree, self._nicknames)
             async with tree.events(math.inf) as events:
                 root = await tree.spawn(
                     AgentSpec(
@@ -166,6 +173,7 @@ class _Run:
         async for event in events:
             if isinstance(event, Lagged):
                 continue
+            self._nicknames |= nicknames_in(event.msg)
             if event.thread_id != task.record.get().thread_id:
                 if self._job.show_below is not None:
                     self._job.show_below(event)

@@ -8,7 +8,7 @@ from typing import Final, assert_never, final
 
 import attrs
 
-from ..core import was_cut_off
+from ..core import format_rejected, was_cut_off
 from ..protocol import (
     AgentActivityItem,
     AgentMessageItem,
@@ -52,6 +52,10 @@ STYLES: Final = {
     "yellow": "33",
     "cyan": "36",
 }
+_DECLINED: Final = (
+    format_rejected("rejected by user").removesuffix('\\")" }'),
+    "patch rejected by user",
+)
 MARKS: Final = {"pending": "·", "in_progress": "▸", "completed": "✓"}
 
 
@@ -79,11 +83,15 @@ class HumanLog:
             case ItemStarted(item=CommandItem() as item):
                 self._last = item.id
                 return _after(self._ink("cyan", "$"), asked(item))
+            case ItemCompleted(
+                item=CommandItem(status="declined") | FileChangeItem(status="declined")
+            ):
+                return []  # whoever declined it has been told
             case ItemCompleted(item=item):
                 return self._item(item)
             case PlanUpdated():
                 return [line for s in msg.plan for line in _after(f"  {MARKS[s.status]}", s.step)]
-            case RawItemRecorded(ToolOutput(ok=False) as output) if not was_cut_off(output):
+            case RawItemRecorded(ToolOutput(ok=False) as output) if not is_told(output):
                 return _after(self._ink("yellow", "call failed:"), shorten(output.text))
             case WarningRaised(message):
                 return _after(self._ink("yellow", "warning:"), message)
@@ -169,6 +177,11 @@ class HumanLog:
 
     def _ink(self, style: str, text: str) -> str:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self.colored and text else text
+
+
+def is_told(output: ToolOutput) -> bool:
+    """Tell whether the log says already why a call has failed."""
+    return was_cut_off(output) or output.text.startswith(_DECLINED)
 
 
 def clean(text: str) -> str:

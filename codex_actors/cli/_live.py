@@ -12,8 +12,11 @@ from typing import Final, TextIO, final
 import trio
 
 from ..protocol import Event, EventMsg
+from ._ask_stage import Look, Verdict
+from ._ask_state import Page
 from ._live_screen import Screen
-from ._view_state import Block, View, finish, merge, step, step_below
+from ._view_merge import merge
+from ._view_state import Block, Note, View, finish, step, step_below
 
 PERIOD: Final = 0.1
 """Seconds between two frames."""
@@ -34,6 +37,7 @@ class LiveView:
         self._waiting: list[EventMsg] = []
         self._below: list[Event] = []
         self._blocks: deque[Block] = deque()
+        self._look: Look | None = None
         # Held in threads only: the last frame waits there for one that was left to itself.
         self._pen = threading.Lock()
 
@@ -49,6 +53,28 @@ class LiveView:
         if len(self._below) >= MOST_WAITING:
             self._work_in()
 
+    async def show(self, look: Look) -> Page:
+        """See `Stage.show`; it is drawn anew with every frame."""
+        self._look = look
+        page = await self._draw()
+        assert page is not None
+        return page
+
+    async def renew(self) -> None:
+        """See `Stage.renew`."""
+        await trio.to_thread.run_sync(self._screen.renew, abandon_on_cancel=True)
+
+    async def hide(self, verdict: Verdict) -> None:
+        """See `Stage.hide`."""
+        self._look = None
+        self._work_in()
+        self._blocks.append(Note(verdict.kind, verdict.text))
+        await self._draw()
+
+    def drop(self) -> None:
+        """See `Stage.drop`."""
+        self._look = None
+
     async def run(self) -> None:
         """Draw until cancelled.
 
@@ -63,14 +89,14 @@ class LiveView:
             with trio.move_on_after(LAST_FRAME, shield=True):
                 await trio.to_thread.run_sync(self._leave, abandon_on_cancel=True)
 
-    async def _draw(self) -> None:
+    async def _draw(self) -> Page | None:
         self._work_in()
-        draw = partial(self._draw_frame, self._view, self._clock())
-        await trio.to_thread.run_sync(draw, abandon_on_cancel=True)
+        draw = partial(self._draw_frame, self._view, self._clock(), self._look)
+        return await trio.to_thread.run_sync(draw, abandon_on_cancel=True)
 
-    def _draw_frame(self, view: View, now: float) -> None:
+    def _draw_frame(self, view: View, now: float, look: Look | None) -> Page | None:
         with self._pen:
-            self._screen.draw(self._take(), view, now)
+            return self._screen.draw(self._take(), view, now, look)
 
     def _leave(self) -> None:
         self._work_in()

@@ -22,6 +22,7 @@ from ..protocol import (
     SessionConfigured,
     UpdateFile,
 )
+from ._ask_words import Row
 from ._human import MARKS, asked, clean, excerpt, failure, shorten, split_lines
 from ._live_markdown import markdown
 from ._thread_events import kind_of
@@ -129,9 +130,14 @@ def _header(told: SessionConfigured) -> Lines:
 _STEPS: Final = {"pending": "", "in_progress": "bold", "completed": "dim"}
 
 
+_VERDICTS: Final = {"yes": ("✓ ", "green"), "no": ("✗ ", "red"), "gone": ("· ", "dim")}
+
+
 def _note(kind: str, text: str) -> Lines:
     if kind == "interrupted":
         return [_line((f"■ interrupted by {text}", "yellow"))]
+    if kind in _VERDICTS:
+        return [_line(_VERDICTS[kind], (text, ""))]
     return [Text.assemble((f"{kind}: ", "red" if kind == "error" else "yellow"), text)]
 
 
@@ -139,6 +145,11 @@ def spaced(above: Block | None, below: Block) -> bool:
     """Tell whether there is an empty line between two blocks: tools' lines stand together."""
     close = (Ran, Stopped, Patched, Looked, Note, Reported)
     return above is not None and not (isinstance(above, close) and isinstance(below, close))
+
+
+def asked_about(rows: Iterable[Row]) -> RenderableType:
+    """Return the look of a question that waits for an answer."""
+    return Harmless(Group(*(_line(*row) for row in rows)))
 
 
 def unfinished(

@@ -15,7 +15,9 @@ from typing import Final, TextIO, final
 from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 
-from ._live_blocks import finished, spaced, unfinished
+from ._ask_stage import Look
+from ._ask_state import Page
+from ._live_blocks import asked_about, finished, spaced, unfinished
 from ._live_markdown import THEME
 from ._view_state import Block, View
 
@@ -44,21 +46,43 @@ class Screen:
         # one waits for it here.
         self._turn = threading.Lock()
 
-    def draw(self, blocks: Sequence[Block], view: View, now: float) -> None:
-        """Add blocks to the log, and draw what is unfinished below it. Blocks on the terminal."""
+    def draw(
+        self, blocks: Sequence[Block], view: View, now: float, ask: Look | None = None
+    ) -> Page | None:
+        """Add blocks to the log, and draw what is unfinished below it. Blocks on the terminal.
+
+        Args:
+            blocks: What is finished.
+            view: What is not.
+            now: The time, in Unix seconds.
+            ask: A question that stands there instead.
+
+        Returns:
+            What is seen of the question.
+        """
         with self._turn:
             width, height = self._measure()
             head = self._back() + self._log(blocks)
-            look = unfinished(
-                view, now, above=self._above, width=width - 1, height=max(height - 1, 1)
-            )
-            options = self._console.options.update(width=width - 1)
+            width, height, page = width - 1, max(height - 1, 1), None
+            if ask is None:
+                look = unfinished(view, now, above=self._above, width=width, height=height)
+            else:
+                asked = ask(width, height - 1, now)
+                look, page = asked_about([((" ", ""),), *asked.rows][-height:]), asked.page
+            options = self._console.options.update(width=width)
             lines = self._console.render_lines(look, options, pad=False)
             frame = "\r\n".join(self._print(Segments(line)) + _REST_OF_LINE for line in lines)
             if blocks or frame != self._shown:
                 self._write(f"{_BEGIN}{head}{frame}{_REST_OF_SCREEN}{_END}")
             self._shown = frame
             self._widths = [Segment.get_line_length(line) for line in lines]
+        return page
+
+    def renew(self) -> None:
+        """Draw below the cursor next time: others have written, too. May block for a frame."""
+        with self._turn:
+            self._widths = []
+            self._shown = ""
 
     def leave(self, blocks: Sequence[Block]) -> None:
         """Add the last blocks, and leave nothing else. Blocks on the terminal."""

@@ -13,10 +13,12 @@ from ..protocol import (
     AgentMessageItem,
     AgentPath,
     AgentStatus,
+    CollabAgentItem,
     CommandItem,
     Completed,
     Errored,
     Event,
+    EventMsg,
     FileChangeItem,
     ItemCompleted,
     ItemStarted,
@@ -76,6 +78,19 @@ def _heard(known: Below, event: Event) -> Below:
             return attrs.evolve(known, tokens=info.total_token_usage.total_tokens)
         case _:
             return known
+
+
+def nicknames_in(msg: EventMsg) -> dict[str, str]:
+    """Return what an event says of nicknames, by thread id."""
+    match msg:
+        case (
+            ItemStarted(item=CollabAgentItem(receiver_agents=agents))
+            | ItemCompleted(item=CollabAgentItem(receiver_agents=agents))
+        ):
+            known = ((agent.thread_id, agent.agent_nickname) for agent in agents)
+            return {thread_id: nickname for thread_id, nickname in known if nickname}
+        case _:
+            return {}
 
 
 def shown(agents: Agents) -> tuple[Below, ...]:

@@ -6,13 +6,10 @@ in the `View`. Nothing here knows of terminals, and nothing is cleaned: texts ar
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, final
 
 import attrs
 
-from ..core import was_cut_off
 from ..protocol import (
     AgentMessageDelta,
     AgentMessageItem,
@@ -45,6 +42,7 @@ from ..protocol import (
     UserMessageItem,
     WarningRaised,
 )
+from ._human import is_told
 from ._view_agents import Agents, hear, near
 from ._view_paragraphs import cut
 
@@ -122,7 +120,7 @@ class Looked:
 @final
 @attrs.frozen
 class Note:
-    kind: Literal["warning", "error", "interrupted"]
+    kind: Literal["warning", "error", "interrupted", "yes", "no", "gone"]
     text: str
 
 
@@ -213,7 +211,7 @@ def step(view: View, msg: EventMsg, now: float) -> Step:
     match msg:
         case WarningRaised(message):
             return view, (Note("warning", message),)
-        case RawItemRecorded(ToolOutput(ok=False) as output) if not was_cut_off(output):
+        case RawItemRecorded(ToolOutput(ok=False) as output) if not is_told(output):
             return view, (Note("warning", f"call failed: {output.text}"),)
         case StreamBroke(message, _, details):
             told = f"{message} ({details})" if details else message
@@ -292,6 +290,8 @@ def _completed(view: View, item: TurnItem, seconds: float | None) -> Step:
             text = "\n\n".join(parts)
             blocks = (Thought(text),) if text.strip() else ()
             return attrs.evolve(view, thought=""), blocks
+        case CommandItem(status="declined") | FileChangeItem(status="declined"):
+            return _without(view, item.id), ()  # whoever declined it has been told
         case CommandItem():
             return _without(view, item.id), (Ran(item),)
         case FileChangeItem():
@@ -363,38 +363,3 @@ def _seconds(msg: ItemCompleted) -> float | None:
     if msg.started_at_ms is None:
         return None
     return (msg.completed_at_ms - msg.started_at_ms) / 1000
-
-
-def merge(msgs: Iterable[EventMsg]) -> Iterator[EventMsg]:
-    """Yield events that say the same, with pieces that follow each other made one."""
-    for key, group in itertools.groupby(msgs, _kind):
-        if key is None:
-            yield from group
-        else:
-            first, *others = group
-            yield _joined(first, others)
-
-
-def _kind(msg: EventMsg) -> tuple[object, ...] | None:
-    """Return what pieces that belong together have in common."""
-    match msg:
-        case AgentMessageDelta(item_id=item_id):
-            return AgentMessageDelta, item_id
-        case ReasoningDelta(item_id=item_id, summary_index=index):
-            return ReasoningDelta, item_id, index
-        case CommandOutput(call_id=call_id):
-            return CommandOutput, call_id
-        case _:
-            return None
-
-
-def _joined(first: EventMsg, others: Iterable[EventMsg]) -> EventMsg:
-    match first:
-        case AgentMessageDelta(delta=delta) | ReasoningDelta(delta=delta):
-            deltas = [o.delta for o in others if isinstance(o, type(first))]
-            return attrs.evolve(first, delta="".join((delta, *deltas)))
-        case CommandOutput(chunk=chunk):
-            chunks = [o.chunk for o in others if isinstance(o, CommandOutput)]
-            return attrs.evolve(first, chunk=b"".join((chunk, *chunks)))
-        case _:
-            return first

@@ -134,6 +134,7 @@ from ._permits import PatchWish as PatchWish
 from ._permits import PermissionWish as PermissionWish
 from ._permits import Permit as Permit
 from ._permits import Refusal as Refusal
+from ._permits import case_of as case_of
 from ._profiles import profile_of as profile_of
 from ._reach import UNCONFINED as UNCONFINED
 from ._reach import Reach as Reach

@@ -6,6 +6,8 @@ denied by name; what is granted is within what was asked.
 
 from __future__ import annotations
 
+import attrs
+
 from ..protocol import ExtraPermissions, PathPlace, PermissionEntry
 from ._reach import Reach, ReachRule, is_below
 
@@ -13,7 +15,7 @@ from ._reach import Reach, ReachRule, is_below
 def widen(reach: Reach, more: Reach) -> Reach:
     """Return a reach that has both, but nothing of what the first denies by name."""
     kept = [rule for rule in more.rules if not _denies(reach, rule.path) and _adds(reach, rule)]
-    return Reach(rules=(*reach.rules, *kept), network=reach.network or more.network)
+    return attrs.evolve(reach, rules=(*reach.rules, *kept), network=reach.network or more.network)
 
 
 def _denies(reach: Reach, path: str) -> bool:

@@ -7,8 +7,10 @@ from typing import Final, final
 
 import attrs
 
-from ..protocol import ExtraPermissions, FileChange
-from ._course import Course, Wants
+from ..protocol import ExtraPermissions, FileChange, ManagedProfile
+from ._course import Case, Course, Wants
+from ._profiles import profile_of
+from ._verdict import Situation, Verdict
 
 NO_EXTRA: Final = ExtraPermissions()
 
@@ -94,6 +96,21 @@ class Permit:
     def may_retry(self) -> bool:
         """Whether it may be attempted again if the sandbox is in the way."""
         return self.course is not None and self.course.may_go_on
+
+
+def case_of(verdict: Verdict, situation: Situation, wants: Wants) -> Case:
+    """Return what is known of a command when its way begins."""
+    profile = profile_of(situation.sandbox_policy)
+    confined = isinstance(profile, ManagedProfile)
+    entries = (profile.entries or ()) if isinstance(profile, ManagedProfile) else ()
+    return Case(
+        decision=verdict.decision,
+        approval_policy=situation.approval_policy,
+        wants=wants,
+        by_rule=verdict.bypasses_sandbox,
+        is_unconfined=not confined,
+        denies_reading=any(entry.access == "deny" for entry in entries),
+    )
 
 
 @final

@@ -174,6 +174,10 @@ class Play:
     rests_since: float = math.inf
     phase: str = "opening"
     struck_in: str = ""
+    lies_in_wait: bool = False
+    """Whether what was struck does nothing but wait for an occasion."""
+    occasion: float = math.inf
+    """The first step in which it had one."""
     steps_of: dict[str, int] = attrs.field(factory=dict)
     """The first step of each phase."""
     inject: Callable[[], Awaitable[Any]] | None = None
@@ -196,6 +200,7 @@ class Play:
         """Play it to its end."""
         self.moment = Moment(self.at, self._strike)
         self.disk.heard = self.note_line
+        self.disk.bites = self.ledger.bites = self.note_occasion
         clock = trio.testing.MockClock(autojump_threshold=0)
         trio._core._run._r.seed(self.seed)
         trio.run(self._main, clock=clock, instruments=[self.moment])
@@ -355,6 +360,7 @@ class Play:
     def bite(self, who: str) -> None:
         """Raise what was planted, once."""
         if who in self.bugs:
+            self.note_occasion()
             self.bugs.discard(who)
             raise Planted(who)
 
@@ -363,6 +369,24 @@ class Play:
         self.bugs.add(who)
         if who == "tool" and self.naps:
             self.naps[-1].cancel()
+        else:
+            self.lies_in_wait = True
+
+    def note_occasion(self) -> None:
+        """What lies in wait bites."""
+        self.occasion = min(self.occasion, self.moment.steps)
+
+    @property
+    def same_until(self) -> float:
+        """The last step before which the strike would have come to the same.
+
+        What lies in wait is not noticed until it bites. Later than in the scenario it matters
+        when it struck, since the judges wait for the dust to settle.
+        """
+        assert self.at is not None, "nothing was to strike"
+        if not self.lies_in_wait or self.struck_in != "scenario":
+            return self.at
+        return min(self.occasion, self.steps_of.get("rest", self.moment.steps))
 
     # Calls
 

@@ -46,6 +46,8 @@ class Disk:
     """Told of each line, and whose it is."""
     refusals: float = 0
     """How many flushes are still to be refused."""
+    bites: Callable[[], None] = lambda: None
+    """Called when something goes wrong that was planted."""
     report: FlushReport = FlushReport()
     syncs: int = 0
     """How many flushes were to be held by the disk itself."""
@@ -53,6 +55,7 @@ class Disk:
     def append(self, thread_id: ThreadId, payload: RolloutPayload) -> None:
         if self.bug == "append":
             self.bug = None
+            self.bites()
             self.bitten.add(thread_id)
             raise Planted("append")
         self._inner.append(thread_id, payload)
@@ -74,11 +77,13 @@ class Disk:
         lengths = {thread_id: len(lines) for thread_id, lines in self.lines.items()}
         if self.bug == "flush":
             self.bug = None
+            self.bites()
             self.bitten |= {name for name, n in lengths.items() if n > self.flushed.get(name, 0)}
             raise Planted("flush")
         with trio.CancelScope(shield=True):  # a write that has begun ends first
             await trio.sleep(LATENCY)
         if self.refusals:
+            self.bites()
             self.refusals -= 1
             _raise(self.refused, lengths)
             self.report = FlushReport(problem="planted", since=0.0, waiting=1)
@@ -114,10 +119,13 @@ class Ledger:
     """How many writes are still to be refused."""
     full: bool = False
     """Whether the last one was."""
+    bites: Callable[[], None] = lambda: None
+    """Called when one is."""
 
     def append(self, data: bytes) -> None:
         self.full = bool(self.refusals)
         if self.full:
+            self.bites()
             self.refusals -= 1
             raise OSError(errno.ENOSPC, "no space left")
 

@@ -70,20 +70,15 @@ def plant(who: str) -> Strike:
 
 
 def break_disk(what: str) -> Strike:
-    return lambda play: setattr(play.disk, "bug", what)
-
-
-def refuse(times: float) -> Strike:
-    return lambda play: setattr(play.disk, "refusals", times)
-
-
-def refuse_entries(times: float) -> Strike:
-    return lambda play: setattr(play.ledger, "refusals", times)
-
-
-def refuse_all(times: float) -> Strike:
     def strike(play: Play) -> None:
-        play.disk.refusals = play.ledger.refusals = times
+        play.disk.bug, play.lies_in_wait = what, True
+
+    return strike
+
+
+def refuse(*, flushes: float = 0, entries: float = 0) -> Strike:
+    def strike(play: Play) -> None:
+        play.disk.refusals, play.ledger.refusals, play.lies_in_wait = flushes, entries, True
 
     return strike
 
@@ -104,11 +99,11 @@ FAULTS: Final[dict[str, Strike]] = {
     "bug in the model client": plant("model"),
     "bug when a line is appended": break_disk("append"),
     "bug when lines are flushed": break_disk("flush"),
-    "disk that refuses for a while": refuse(3),
-    "disk that refuses for ever": refuse_all(math.inf),
-    "journal that is refused once": refuse_entries(1),
-    "journal that is refused for a while": refuse_entries(4),
-    "journal that is refused for ever": refuse_entries(math.inf),
+    "disk that refuses for a while": refuse(flushes=3),
+    "disk that refuses for ever": refuse(flushes=math.inf, entries=math.inf),
+    "journal that is refused once": refuse(entries=1),
+    "journal that is refused for a while": refuse(entries=4),
+    "journal that is refused for ever": refuse(entries=math.inf),
 }
 
 
@@ -148,7 +143,7 @@ def strike_everywhere(
             reach = f"{name}: N = {at} of {play.moment.steps} steps, seed {seed}"
             print(reach)  # noqa: T201 - what `-s` is for
             return at, play.broken
-        at += stride
+        at = max(at + stride, int(play.same_until) + 1)
 
 
 def test_the_run_does_what_it_is_there_for_and_is_the_same_each_time(

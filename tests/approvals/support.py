@@ -10,7 +10,7 @@ from typing import Any, final
 import attrs
 import trio
 
-from codex_actors.approvals import ApprovalOffice, Approver, Asker, Inbox, RuleBook, TurnGuard
+from codex_actors.approvals import Approver, Asker, Inbox, RuleBook, TreeApprovals, TurnGuard
 from codex_actors.core import CommandWish, ExecRules, PatchWish, PrefixRule
 from codex_actors.protocol import (
     ROOT,
@@ -39,7 +39,7 @@ SETTINGS = Settings(
 @final
 @attrs.define(eq=False)
 class World:
-    """One office; guards of its agents' turns; and what they told."""
+    """What one tree decides with; guards of its agents' turns; and what they told."""
 
     approver: Approver | None
     home: str | None = None
@@ -49,14 +49,14 @@ class World:
     aborted: list[str] = attrs.field(factory=list)
     said: list[str] = attrs.field(factory=list)
     waits: list[str] = attrs.field(factory=list)
-    office: ApprovalOffice = attrs.field(init=False)
+    approvals: TreeApprovals = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         ids = map("q{}".format, itertools.count(1))
         book = RuleBook(load=no_rules)
         for rule in self.rules.prefixes:
             book.allow([words[0] for words in rule.pattern])
-        self.office = ApprovalOffice(
+        self.approvals = TreeApprovals(
             rules=book,
             home=self.home,
             approver=self.approver,
@@ -68,11 +68,11 @@ class World:
 
     @property
     def inbox(self) -> Inbox:
-        return self.office.inbox
+        return self.approvals.inbox
 
     def guard(self, thread_id: str = "thread", turn_id: str = "turn", **changes: Any) -> TurnGuard:
         asker = Asker(
-            office=self.office,
+            approvals=self.approvals,
             agent=ROOT,
             thread_id=thread_id,
             turn_id=turn_id,

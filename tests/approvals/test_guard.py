@@ -32,8 +32,10 @@ from codex_actors.protocol import (
     DangerFullAccess,
     Denied,
     ExtraPermissions,
+    FileChangeItem,
     GrantedPermissions,
     Granular,
+    ItemCompleted,
     PathPlace,
     PermissionEntry,
     TimedOut,
@@ -175,11 +177,11 @@ async def test_environments_are_told_apart_and_not_told() -> None:
     world, _ = scripted()
     one, other = {"TOKEN": "hunter2"}, {"TOKEN": "hunter3"}
 
-    assert world.office.fingerprint(one) == world.office.fingerprint(dict(one))
-    assert world.office.fingerprint(one) != world.office.fingerprint(other)
+    assert world.approvals.fingerprint(one) == world.approvals.fingerprint(dict(one))
+    assert world.approvals.fingerprint(one) != world.approvals.fingerprint(other)
     assert "hunter2" not in repr(escalated(env=one))
-    other_office = attrs.evolve(world.office, secret=b"another")
-    assert world.office.fingerprint(one) != other_office.fingerprint(one)
+    other_tree = attrs.evolve(world.approvals, secret=b"another")
+    assert world.approvals.fingerprint(one) != other_tree.fingerprint(one)
 
 
 @pytest.mark.parametrize(
@@ -394,12 +396,25 @@ async def test_a_question_is_taken_back_with_its_asker() -> None:
         world.inbox.answer(question.id, Approved())
 
 
+async def test_a_patch_whose_question_is_taken_back_says_so() -> None:
+    world = World(None)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(world.guard().admit_patch, patch("/etc/motd"))
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    (ended,) = [event.item for event in world.told if isinstance(event, ItemCompleted)]
+    assert isinstance(ended, FileChangeItem)
+    assert ("declined", "patch aborted by user") == (ended.status, ended.stderr)
+
+
 async def test_an_answer_that_ends_the_turn_waits_for_its_end() -> None:
     world, _ = scripted(Aborted())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.guard().admit_command, escalated())
         await wait_all_tasks_blocked()
         assert ["turn"] == world.aborted
+        assert ["begins"] == world.waits
         assert () == world.inbox.questions.get()
         nursery.cancel_scope.cancel()
     assert ["in_progress", "declined"] == world.items()
@@ -408,7 +423,7 @@ async def test_an_answer_that_ends_the_turn_waits_for_its_end() -> None:
 async def test_rules_that_cannot_be_read_let_nothing_run(tmp_path: Path) -> None:
     (tmp_path / "bad.rules").write_text("prefix_rule(", "utf-8")
     world, _ = scripted()
-    world.office.rules.load = lambda _: load_rules([str(tmp_path)])
+    world.approvals.rules.load = lambda _: load_rules([str(tmp_path)])
     refused = await world.guard().admit_command(command("ls"))
 
     assert isinstance(refused, Refusal)
@@ -426,7 +441,7 @@ class _Hook:
 
 async def test_hooks_are_asked_first() -> None:
     world, approver = scripted(Approved())
-    world.office.hooks = (_Hook(),)
+    world.approvals.hooks = (_Hook(),)
 
     assert Refusal("by a hook") == await world.guard().admit_command(escalated("cat", "secret"))
     assert is_yes(await world.guard().admit_command(escalated("cat", "poem")))

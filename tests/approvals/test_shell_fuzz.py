@@ -93,7 +93,7 @@ def test_what_is_taken_apart_is_what_runs(
     counts = {"read": 0}
 
     @settings(
-        max_examples=20_000 if soak else 200,
+        max_examples=8_000 if soak else 200,
         derandomize=not soak,
         database=None,
         deadline=None,

@@ -101,7 +101,7 @@ def command(words: tuple[str, ...] = ("bash", "-lc", "make"), **fields: Any) -> 
         (completed(command(aggregated_output="\n")), ["  ok"]),
         (completed(command(aggregated_output="a\r\n\nb\n")), ["  a", "  ", "  b", "  ok"]),
         (completed(command(status="failed", exit_code=3)), ["  exit code 3"]),
-        (completed(command(status="declined")), ["  declined"]),
+        (completed(command(status="declined")), []),
         (
             completed(
                 FileChangeItem(
@@ -114,7 +114,7 @@ def command(words: tuple[str, ...] = ("bash", "-lc", "make"), **fields: Any) -> 
             completed(FileChangeItem(id="c", changes={}, status="failed", stderr="no\nway")),
             ["patch failed: no", "  way"],
         ),
-        (completed(FileChangeItem(id="c", changes={}, status="declined")), ["patch declined:"]),
+        (completed(FileChangeItem(id="c", changes={}, status="declined")), []),
         (completed(ImageViewItem(id="i", path="/w/a.png")), ["looked at /w/a.png"]),
         (completed(OtherTurnItem("Plan", {})), []),
         (

@@ -12,6 +12,9 @@ import pytest
 import trio
 import trio.testing
 
+from codex_actors.cli._ask_frame import Frame
+from codex_actors.cli._ask_stage import Verdict
+from codex_actors.cli._ask_state import Page
 from codex_actors.cli._live import LAST_FRAME, MOST_WAITING, LiveView
 from codex_actors.protocol import AgentMessageDelta, EventMsg, WarningRaised
 
@@ -116,3 +119,35 @@ async def test_a_terminal_that_takes_nothing_does_not_hold_the_agent_up(
     while not (b"the last word" in told and told.endswith(b"\x1b[?25h")):
         told += os.read(terminal.master, 1 << 16)
     assert 200 * 4000 == told.count(b"x")
+
+
+PAGE = Page(first=0, size=9, total=1)
+
+
+def ask(width: int, height: int, now: float) -> Frame:
+    return Frame(((("what?", "bold"),),), PAGE)
+
+
+async def test_a_question_waits_below_the_log_until_it_is_answered(terminal: Terminal) -> None:
+    view = LiveView(terminal.stream)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(view.run)
+        assert PAGE == await view.show(ask)
+        assert "what?" in terminal.read()
+        view.tell(WarningRaised("odd"))
+        assert "warning: odd" in await read_until(terminal, "what?")
+        await view.hide(Verdict("no", "denied: x"))
+        told = await read_until(terminal, "starting")
+        assert "✗ denied: x" in told
+        assert "what?" not in told
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_question_does_not_outlive_the_program(terminal: Terminal) -> None:
+    view = LiveView(terminal.stream)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(view.run)
+        await view.show(ask)
+        view.drop()
+        assert "starting" in await read_until(terminal, "starting")
+        nursery.cancel_scope.cancel()

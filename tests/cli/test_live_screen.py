@@ -12,6 +12,9 @@ from typing import TextIO
 import attrs
 import pytest
 
+from codex_actors.cli._ask_frame import Frame
+from codex_actors.cli._ask_stage import Look
+from codex_actors.cli._ask_state import Page
 from codex_actors.cli._live_screen import Screen
 from codex_actors.cli._view_state import Asked, Looked, Said, View
 
@@ -139,3 +142,36 @@ def test_a_terminal_that_is_gone_is_no_error(terminal: Terminal) -> None:
     screen.draw([Looked("x")], VIEW, 1.0)
     screen.leave([Looked("x")])
     terminal.master = os.open(os.devnull, os.O_RDONLY)
+
+
+def asks(*rows: str) -> Look:
+    page = Page(first=0, size=9, total=len(rows))
+    return lambda width, height, now: Frame(tuple(((row, "bold"),) for row in rows), page)
+
+
+def test_a_question_stands_where_the_unfinished_was(terminal: Terminal) -> None:
+    screen = Screen(terminal.stream)
+    screen.draw([], VIEW, 0.0)
+    terminal.read()
+    page = screen.draw([], VIEW, 0.1, asks("what?", "y yes"))
+    asked = plain(terminal.read())
+    screen.draw([Looked("x")], VIEW, 0.2, asks("what?", "y yes"))
+    below_the_log = plain(terminal.read())
+    screen.draw([], VIEW, 0.3)
+    answered = plain(terminal.read())
+
+    assert Page(first=0, size=9, total=2) == page
+    assert "\x1b[1A\r \x1b[K\r\nwhat?\x1b[K\r\ny yes\x1b[K\x1b[J" in asked
+    assert "\x1b[2A\r\x1b[?7h✓ looked at x\x1b[K\r\n" in below_the_log
+    assert below_the_log.endswith("what?\x1b[K\r\ny yes\x1b[K\x1b[J\x1b[?7h\x1b[?25h")
+    assert "what?" not in answered
+    assert "writing" in answered
+
+
+def test_a_question_that_is_higher_than_the_terminal_shows_its_end(terminal: Terminal) -> None:
+    screen = Screen(terminal.stream)
+    screen.draw([], VIEW, 0.0, asks(*map(str, range(20))))
+    frame = plain(terminal.read())
+
+    assert 9 == frame.count("\x1b[K")
+    assert "19\x1b[K\x1b[J" in frame

@@ -8,12 +8,23 @@ from rich.console import Console
 
 from codex_actors.cli._live_blocks import finished, unfinished
 from codex_actors.cli._log_below import LogBelow
-from codex_actors.cli._view_agents import MOST_SHOWN, Agents, Below, hear, near, shown, word
+from codex_actors.cli._view_agents import (
+    MOST_SHOWN,
+    Agents,
+    Below,
+    hear,
+    near,
+    nicknames_in,
+    shown,
+    word,
+)
 from codex_actors.cli._view_state import Note, Reported, View, step_below
 from codex_actors.protocol import (
     AgentMessageItem,
+    AgentName,
     AgentPath,
     AgentStatus,
+    CollabAgentItem,
     CommandItem,
     Completed,
     Errored,
@@ -175,3 +186,18 @@ def test_each_line_of_the_log_says_whose_it_is() -> None:
         log.tell(event(msg))
 
     assert lines == ["[scout] began, with m", "[scout] deep", "[scout] and cold", "[scout] ended"]
+
+
+def test_events_tell_nicknames() -> None:
+    named = (AgentName(thread_id="a", agent_nickname="Ada"), AgentName(thread_id="b"))
+    item = CollabAgentItem(
+        id="c",
+        tool="spawn_agent",
+        status="completed",
+        sender_thread_id="r",
+        receiver_agents=named,
+    )
+    made = ItemCompleted(thread_id="t", turn_id="1", item=item, completed_at_ms=0)
+
+    assert {"a": "Ada"} == nicknames_in(made)
+    assert {} == nicknames_in(said("x"))

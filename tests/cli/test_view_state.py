@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_actors.cli._view_merge import merge
 from codex_actors.cli._view_state import (
     TAIL_BYTES,
     Asked,
@@ -26,7 +27,6 @@ from codex_actors.cli._view_state import (
     Thought,
     View,
     finish,
-    merge,
     step,
 )
 from codex_actors.protocol import (

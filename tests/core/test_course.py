@@ -17,11 +17,21 @@ from codex_actors.core import (
     Case,
     Course,
     Refuse,
+    Situation,
+    Verdict,
+    case_of,
     on_answer,
     on_attempt,
     set_out,
 )
-from codex_actors.protocol import Granular
+from codex_actors.protocol import (
+    DangerFullAccess,
+    ExternalSandbox,
+    Granular,
+    ReadOnly,
+    SandboxPolicy,
+    WorkspaceWrite,
+)
 from codex_actors.testing._strategies import approval_policies
 
 cases = st.builds(
@@ -142,3 +152,24 @@ def test_what_does_not_follow_is_refused() -> None:
         on_answer(over, approved=True)
     with pytest.raises(ValueError, match="is none"):
         on_attempt(over, denied=True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "unconfined"),
+    [
+        (ReadOnly(), False),
+        (WorkspaceWrite(), False),
+        (DangerFullAccess(), True),
+        (ExternalSandbox(), True),
+    ],
+)
+def test_what_a_policy_says_of_a_case(policy: SandboxPolicy, unconfined: bool) -> None:
+    situation = Situation(approval_policy="on-request", sandbox_policy=policy, escalates=True)
+    verdict = Verdict(decision="prompt", bypasses_sandbox=False)
+
+    assert Case(
+        decision="prompt",
+        approval_policy="on-request",
+        wants="unconfined",
+        is_unconfined=unconfined,
+    ) == case_of(verdict, situation, "unconfined")

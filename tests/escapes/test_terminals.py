@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from tests.integration.support import FULL, Place, open_server, poll
-from tests.integration.test_live_terminal import TERMINAL, Reader
+from tests.integration.terminals import TERMINAL, Reader
 
 TOKEN: Final = "taken"
 ATTACKS: Final = {

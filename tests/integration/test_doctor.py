@@ -28,4 +28,4 @@ async def test_what_is_broken_comes_with_a_remedy(tmp_path: Path) -> None:
     assert "nobody listens there" in lines[number]
     assert "-> start the server, or check address and port" in lines[number + 1]
     assert any("did you mean 'model'" in line for line in lines)
-    assert "1 of 17 are broken" == lines[-1]
+    assert "1 of 18 are broken" == lines[-1]

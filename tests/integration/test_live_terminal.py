@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import attrs
 import pytest
 import trio
 
 from examples.demo import demo
 from tests.integration.support import FULL, INTERRUPT, ROOT, TERMINATE, Place, open_server, poll
+from tests.integration.terminals import TERMINAL, Reader, Tmux
 
 SLOW = [
     [{"call": "exec_command", "args": {"cmd": "echo began; exec sleep 1000", "yield_time_ms": 30000}}],
 ]  # fmt: skip
-TERMINAL = {"TERM": "xterm-256color", "COLORTERM": ""}
 
 
 def test_programs_without_a_terminal_do_not_load_the_view() -> None:
@@ -34,24 +30,6 @@ def test_programs_without_a_terminal_do_not_load_the_view() -> None:
 
 
 # --- a terminal that is read by the test ---
-
-
-@attrs.define(eq=False)
-class Reader:
-    """Reads what is written to a terminal, until nobody has it open any more."""
-
-    master: int
-    told: str = ""
-
-    async def read(self) -> None:
-        while piece := await trio.to_thread.run_sync(self._read):
-            self.told += piece.decode("utf-8", "replace")
-
-    def _read(self) -> bytes:
-        try:
-            return os.read(self.master, 1 << 16)
-        except OSError:
-            return b""
 
 
 @asynccontextmanager
@@ -166,46 +144,6 @@ async def test_the_last_message_goes_to_stdout_too(tmp_path: Path) -> None:
 
 
 # --- a terminal that people use ---
-
-
-@attrs.define(eq=False)
-class Tmux:
-    """A tmux server of our own, with one window."""
-
-    socket: str
-
-    def tell(self, *words: str) -> str:
-        command = ["tmux", "-S", self.socket, "-f", "/dev/null", *words]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    def open(self, command: Sequence[str], cwd: Path, env: dict[str, str]) -> None:
-        setting = [f"{name}={value}" for name, value in env.items()]
-        line = shlex.join(["env", "-u", "NO_COLOR", *setting, *command])
-        script = f'{line}; echo "ended with $?"; exec sleep 1000'
-        self.tell("new-session", "-d", "-x", "100", "-y", "30", "-c", str(cwd), script)
-
-    def screen(self) -> str:
-        return self.tell("capture-pane", "-p")
-
-    def log(self) -> str:
-        """What is on the screen and above it, with wrapped lines joined."""
-        told = self.tell("capture-pane", "-p", "-J", "-S", "-")
-        return "\n".join(line.rstrip() for line in told.split("\n"))
-
-    def state(self) -> tuple[str, ...]:
-        """Whether the cursor is shown, and whether lines wrap."""
-        return tuple(self.tell("display", "-p", "#{cursor_flag} #{wrap_flag}").split())
-
-
-@pytest.fixture
-def tmux() -> Iterator[Tmux]:
-    if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed; it is the terminal of this test")
-    # Paths of sockets are short.
-    with tempfile.TemporaryDirectory(prefix="tmux-") as folder:
-        made = Tmux(f"{folder}/socket")
-        yield made
-        subprocess.run(["tmux", "-S", made.socket, "kill-server"], check=False, capture_output=True)
 
 
 def program(place: Place, *arguments: str) -> tuple[list[str], Path, dict[str, str]]:

@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import attrs
 import trio
@@ -20,9 +20,9 @@ from ._rulebook import RuleBook
 
 logger = logging.getLogger(__name__)
 
-_AT_ONCE = 3
+_AT_ONCE: Final = 3
 """Rounds of Trio's loop within which who waits for nothing has decided."""
-FAILED = Denied("approval request failed")
+FAILED: Final = Denied("approval request failed")
 """The answer where there is none that makes sense; in the reference's words."""
 
 
@@ -39,7 +39,7 @@ class Hook(Protocol):
 
 @final
 @attrs.define(eq=False, kw_only=True)
-class ApprovalOffice:
+class TreeApprovals:
     """What the guards of one tree have in common."""
 
     rules: RuleBook
