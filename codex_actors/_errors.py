@@ -82,12 +82,13 @@ what to do about it, is in docs/reference/errors.md.
     │   ├── CouldNotStart             sandbox._errors
     │   ├── NoSandboxWorks            sandbox._errors
     │   ├── NoTerminal                sandbox._errors
-    │   ├── PatternsUnsupported       sandbox._errors
+    │   ├── PatternAllows             sandbox._errors
     │   ├── ProcessEnded              sandbox._errors
     │   ├── ProcessSurvived           sandbox._errors
     │   ├── ProcessesClosed           sandbox._errors
     │   ├── ProcessesCrashed          sandbox._errors
-    │   └── SandboxRefused            sandbox._errors
+    │   ├── SandboxRefused            sandbox._errors
+    │   └── TooMuchToScan             sandbox._errors
     ├── DuplicateTool                 tools._tool
     ├── FileTrouble                   tools._patch_files
     ├── NotAnOutput                   tools._tool

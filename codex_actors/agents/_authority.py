@@ -7,23 +7,25 @@ refused. Authority only ever narrows on the way down. Held by tests/agents/test_
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterable
 from typing import Final
 
 import attrs
 
 from ..config import SUMMARIES, find_model
-from ..core import is_within
+from ..core import is_confined, is_within, move_profile, with_denied
 from ..protocol import (
     ApprovalPolicy,
+    Bound,
+    ManagedProfile,
     ModelInfo,
     Overrides,
+    Profiled,
     ReadOnly,
     Role,
     SandboxPolicy,
     Settings,
-    WorkspaceWrite,
 )
+from ..sandbox import resolve_confinement
 from ._errors import AuthorityWidened, UnknownEffort, UnknownModel, UnknownSummary
 
 _NO_ROLE: Final = Role(name="default")
@@ -32,7 +34,7 @@ _NO_ROLE: Final = Role(name="default")
 def child_settings(
     parent: Settings, spec_role: Role | None, overrides: Overrides, instructions: str | None
 ) -> Settings:
-    """Return the settings of a child.
+    """Return the settings of a child. Blocks: looks up where paths lead, if policies differ.
 
     A model that is named without an effort is used with its own default effort. Instructions of
     the role and of the spawn stand together, and take the place of the parent's.
@@ -55,6 +57,7 @@ def child_settings(
     cwd = parent.cwd
     if overrides.cwd is not None:
         cwd = os.path.normpath(os.path.join(parent.cwd, overrides.cwd))
+    policy = _sandbox(parent, role, overrides, cwd)
     return attrs.evolve(
         parent,
         model=model,
@@ -63,7 +66,8 @@ def child_settings(
         verbosity=role.verbosity or parent.verbosity,
         service_tier=role.service_tier or parent.service_tier,
         cwd=cwd,
-        sandbox_policy=_sandbox(parent, role, overrides, cwd),
+        sandbox_policy=policy,
+        bounds=bounds_below(parent, Bound(policy=policy, cwd=cwd)),
         approval_policy=_approval(parent, overrides),
         developer_instructions=_instructions(parent, role, instructions),
         # It says what the parent's last message must be like, which is not the child's.
@@ -101,31 +105,61 @@ def _summary(overrides: Overrides, model: ModelInfo) -> str | None:
     return overrides.summary
 
 
-def _sandbox(parent: Settings, role: Role, overrides: Overrides, cwd: str) -> SandboxPolicy | None:
-    # Where nobody chose, commands only read.
-    policy = parent.sandbox_policy or ReadOnly()
-    for wished in (role.sandbox_policy, overrides.sandbox_policy):
-        if wished is not None:
-            if not is_within(wished, policy):
+def _sandbox(parent: Settings, role: Role, overrides: Overrides, cwd: str) -> SandboxPolicy:
+    own = policy = bound_of(parent).policy
+    if role.sandbox_policy is overrides.sandbox_policy is None and cwd == parent.cwd:
+        return own
+    for said in (role.sandbox_policy, overrides.sandbox_policy):
+        if said is not None:
+            wished = with_denied(said, own, parent.cwd)
+            # What a role leaves open is about the child's directory, as the wish is.
+            where = parent.cwd if policy is own else cwd
+            if not _is_within(
+                parent, Bound(policy=wished, cwd=where), Bound(policy=policy, cwd=where)
+            ):
                 raise AuthorityWidened("sandbox policy", wished, policy)
             policy = wished
-    outer = parent.sandbox_policy
-    if isinstance(policy, WorkspaceWrite) and isinstance(outer, WorkspaceWrite):
-        # The working directory is writable, so it may not be just anywhere.
-        places = [os.path.join(parent.cwd, root) for root in ("", *outer.writable_roots)]
-        if not _is_below(cwd, places):
-            raise AuthorityWidened("working directory", cwd, places)
+    if policy is own and not is_confined(own):
+        return own
+    if policy is own:
+        policy = _moved(own, parent.cwd, cwd)
+    if not _is_within(parent, Bound(policy=policy, cwd=cwd), bound_of(parent)):
+        raise AuthorityWidened("working directory", cwd, own)
     return policy
 
 
-def _is_below(path: str, places: Iterable[str]) -> bool:
-    """Whether the path is one of the places or below one.
+def _moved(policy: SandboxPolicy, old: str, new: str) -> SandboxPolicy:
+    match policy:
+        case Profiled(profile=ManagedProfile() as profile):
+            return attrs.evolve(policy, profile=move_profile(profile, old, new))
+        case _:
+            return policy
 
-    As they are spelled: where links lead may change at any time, so that whoever confines a
-    process must look then.
-    """
-    plain = os.path.normpath(path)
-    return any(os.path.commonpath((plain, top)) == top for top in map(os.path.normpath, places))
+
+def is_allowed(owner: Settings, wanted: Bound) -> bool:
+    """Return whether a policy allows nothing that the owner's forbids. Blocks."""
+    return wanted == bound_of(owner) or _is_within(owner, wanted, bound_of(owner))
+
+
+def bound_of(settings: Settings) -> Bound:
+    """Return what nobody below may go beyond."""
+    # Where nobody chose, commands only read.
+    return Bound(policy=settings.sandbox_policy or ReadOnly(), cwd=settings.cwd)
+
+
+def bounds_below(owner: Settings, own: Bound) -> tuple[Bound, ...]:
+    """Return the bounds of somebody whose own policy is this."""
+    bound = bound_of(owner)
+    narrowed = own != bound and is_confined(bound.policy)
+    return (*owner.bounds, bound) if narrowed else owner.bounds
+
+
+def _is_within(settings: Settings, inner: Bound, outer: Bound) -> bool:
+    one, other = (
+        resolve_confinement(bound.policy, bound.cwd, settings.environment)
+        for bound in (inner, outer)
+    )
+    return is_within(one, other)
 
 
 def _approval(parent: Settings, overrides: Overrides) -> ApprovalPolicy:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import trio
 
-from ..config import read_guides
-from ..protocol import Settings, WarningRaised
+from ..config import FoundGuides, read_guides
+from ..protocol import GuideRules, Settings, WarningRaised
+from ..tools import reach_of
 from ._thread import Thread
 
 
@@ -29,8 +28,11 @@ async def look_up_guides(thread: Thread, settings: Settings) -> None:
     if settings.guides is None:
         await trio.lowlevel.checkpoint()
         return
-    read = partial(read_guides, settings.guides, home=settings.home, cwd=settings.cwd)
-    found = await trio.to_thread.run_sync(read, abandon_on_cancel=True)
+    found = await trio.to_thread.run_sync(_read, settings.guides, settings, abandon_on_cancel=True)
     thread.guides, thread.guided = found.guides, settings.cwd
     for warning in found.warnings:
         thread.announce(WarningRaised(warning))
+
+
+def _read(rules: GuideRules, settings: Settings) -> FoundGuides:
+    return read_guides(rules, home=settings.home, cwd=settings.cwd, reach=reach_of(settings))

@@ -8,6 +8,7 @@ from typing import Final, final
 import attrs
 import trio
 
+from ..core import lets_write
 from ..protocol import ReadOnly, WarningRaised
 from ..undo import UndoError, note_after, note_before
 from ._thread import Thread
@@ -79,7 +80,7 @@ def keeping_for(thread: Thread, turn_id: str) -> Keeping | None:
     """Return what keeps a turn's files; None where nothing is to be kept."""
     settings = thread.settings
     wanted = settings.features.get("undo", False) and not settings.ephemeral
-    can_change = not isinstance(settings.sandbox_policy or ReadOnly(), ReadOnly)
+    can_change = lets_write(settings.sandbox_policy or ReadOnly())
     # Somebody may let it change what its policy does not.
     can_change = can_change or settings.approval_policy != "never"
     return Keeping(thread, turn_id) if wanted and can_change and settings.home else None

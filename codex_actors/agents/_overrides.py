@@ -9,15 +9,8 @@ import attrs
 import trio
 
 from ..config import find_model
-from ..core import sandbox_mode
-from ..protocol import (
-    DangerFullAccess,
-    ExternalSandbox,
-    Overrides,
-    ReadOnly,
-    SandboxPolicy,
-    Settings,
-)
+from ..core import is_confined, sandbox_mode
+from ..protocol import Overrides, ReadOnly, SandboxPolicy, Settings
 from ..sandbox import NoSandboxWorks, choose_sandbox, resolve_reach
 from ._errors import SandboxUnavailable
 
@@ -35,6 +28,9 @@ def apply_overrides(settings: Settings, overrides: Overrides) -> Settings:
         for name in ("approval_policy", "sandbox_policy", "effort", "summary")
         if (value := getattr(overrides, name)) is not None
     }
+    if overrides.sandbox_policy is not None:
+        # Whoever may say this is not one of those that the bounds are for.
+        changes["bounds"] = ()
     if overrides.cwd is not None:
         changes["cwd"] = os.path.normpath(os.path.join(settings.cwd, overrides.cwd))
     if overrides.model is not None:
@@ -53,6 +49,8 @@ def check_sandbox(policy: SandboxPolicy | None) -> None:
     """
     wanted = ReadOnly() if policy is None else policy
     reach = resolve_reach(wanted, _ANYWHERE, {})
+    # Nor does it depend on what patterns match, as long as it is something.
+    reach = reach.spell_out(f"{pattern.base}/*" for pattern in reach.patterns)
     if reach.is_unconfined:
         return
     try:
@@ -69,7 +67,7 @@ async def require_sandbox(policy: SandboxPolicy | None) -> None:
 
     Cancellation: nothing has happened.
     """
-    if isinstance(policy, DangerFullAccess | ExternalSandbox):
+    if policy is not None and not is_confined(policy):
         await trio.lowlevel.checkpoint()
     else:
         await trio.to_thread.run_sync(check_sandbox, policy, abandon_on_cancel=True)

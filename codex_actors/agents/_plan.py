@@ -8,11 +8,11 @@ import attrs
 
 from ..actors import Restart, RestartLimit, Strategy
 from ..config import find_model
-from ..core import is_within
-from ..protocol import AgentPath, AgentPlan, Role, Settings
+from ..protocol import AgentPath, AgentPlan, Bound, ReadOnly, Role, Settings
 from ..rollout import AgentEdge
 from ..tools import Tool
 from ..wire import WireError, decode_plan, encode_plan
+from ._authority import bounds_below, is_allowed
 from ._desk import Desk
 from ._spec import AgentSpec, Fork
 
@@ -60,10 +60,11 @@ def spec_of(plan: AgentPlan, path: AgentPath, tools: tuple[Tool, ...]) -> AgentS
 
 
 def settings_of(plan: AgentPlan, owner: Settings) -> Settings:
-    """Return the settings of an agent that is made again: as before, within its owner's."""
+    """Return the settings of an agent that is made again: as before, within its owner's. Blocks."""
+    cwd = plan.cwd or owner.cwd
     sandbox = owner.sandbox_policy
     if plan.sandbox_policy is not None and sandbox is not None:
-        narrower = is_within(plan.sandbox_policy, sandbox)
+        narrower = is_allowed(owner, Bound(policy=plan.sandbox_policy, cwd=cwd))
         sandbox = plan.sandbox_policy if narrower else sandbox
     return attrs.evolve(
         owner,
@@ -72,8 +73,9 @@ def settings_of(plan: AgentPlan, owner: Settings) -> Settings:
         summary=plan.summary,
         verbosity=plan.verbosity,
         service_tier=plan.service_tier,
-        cwd=plan.cwd or owner.cwd,
+        cwd=cwd,
         sandbox_policy=sandbox,
+        bounds=bounds_below(owner, Bound(policy=sandbox or ReadOnly(), cwd=cwd)),
         developer_instructions=plan.instructions,
         output_schema=None,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import final
 
 import attrs
+import trio
 
 from ..actors import Supervisor
-from ..protocol import ROOT, Overrides, Settings
+from ..protocol import ROOT, Overrides, Role, Settings
 from ..rollout import time_stamp
 from ._agent import start_actor
 from ._authority import child_settings
@@ -42,7 +43,10 @@ async def spawn_root(commons: Commons, supervisor: Supervisor, spec: AgentSpec) 
 
     Cancellation: no agent was started.
     """
-    settings = apply_overrides(_in_role(commons.settings, spec), spec.overrides)
+    settings = commons.settings
+    if spec.role is not None:
+        settings = await trio.to_thread.run_sync(_in_role, settings, spec, spec.role)
+    settings = apply_overrides(settings, spec.overrides)
     if spec.role is None and spec.instructions is not None:
         settings = attrs.evolve(settings, developer_instructions=spec.instructions)
     await require_sandbox(settings.sandbox_policy)
@@ -62,11 +66,9 @@ async def spawn_root(commons: Commons, supervisor: Supervisor, spec: AgentSpec) 
     return Root(desk, revived)
 
 
-def _in_role(settings: Settings, spec: AgentSpec) -> Settings:
-    """Return the tree's settings as the root's role has them."""
-    if spec.role is None:
-        return settings
-    own = child_settings(settings, spec.role, Overrides(), spec.instructions)
+def _in_role(settings: Settings, spec: AgentSpec, role: Role) -> Settings:
+    """Return the tree's settings as the root's role has them. Blocks."""
+    own = child_settings(settings, role, Overrides(), spec.instructions)
     return attrs.evolve(own, output_schema=settings.output_schema)
 
 

@@ -10,12 +10,12 @@ import trio
 
 from .. import core
 from ..actors import ActorTerminated, SupervisorClosing
-from ..protocol import AgentPath, Item, Limits, Settings, ThreadId
+from ..protocol import AgentPath, Item, Limits, SandboxPolicy, Settings, ThreadId
 from ..rollout import RolloutStore, time_stamp
 from ._accounts import Account
 from ._agent import start_actor
 from ._asking import wait_up
-from ._authority import child_settings
+from ._authority import bound_of, child_settings
 from ._commons import Commons
 from ._deadlines import settling
 from ._desk import Desk, Life
@@ -36,8 +36,7 @@ async def spawn_child(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
 
     Cancellation: there is no such agent.
     """
-    await _require_wished(spec)
-    desk = _reserve(commons, owner, spec)
+    desk = _reserve(commons, owner, spec, await _settings(owner, spec))
     try:
         await _inherit(commons, owner, desk)
         await commons.books.enter(edge_of(desk, time_stamp(commons.services.now())))
@@ -109,15 +108,40 @@ def _limits(spec: AgentSpec) -> Limits:
     return spec.limits if spec.role is None else tighter(spec.limits, spec.role.limits)
 
 
+def _wished(spec: AgentSpec) -> SandboxPolicy | None:
+    role = None if spec.role is None else spec.role.sandbox_policy
+    return spec.overrides.sandbox_policy or role
+
+
 async def _require_wished(spec: AgentSpec) -> None:
     """See that the child's own sandbox policy can be enforced; its parent's can."""
-    role = None if spec.role is None else spec.role.sandbox_policy
-    wished = spec.overrides.sandbox_policy or role
+    wished = _wished(spec)
     if wished is not None:
         await require_sandbox(wished)
 
 
-def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
+async def _settings(owner: Desk, spec: AgentSpec) -> Settings:
+    """Return what the child of an owner works with, whose settings do not change meanwhile."""
+    await _require_wished(spec)
+    while True:
+        basis = owner.settings
+        moves = spec.overrides.cwd is not None and core.is_confined(bound_of(basis).policy)
+        if not moves and _wished(spec) is None:
+            # Nothing is looked up on the disk.
+            return _child_settings(basis, spec)
+        made = await trio.to_thread.run_sync(_child_settings, basis, spec)
+        if owner.settings is basis:
+            return made
+
+
+def _child_settings(owner: Settings, spec: AgentSpec) -> Settings:
+    plain = spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
+    if plain and owner.output_schema is None:
+        return owner
+    return child_settings(owner, spec.role, spec.overrides, spec.instructions)
+
+
+def _reserve(commons: Commons, owner: Desk, spec: AgentSpec, settings: Settings) -> Desk:
     """Check everything, and take the place, in one step. Not a checkpoint."""
     if commons.closing or owner.closing or owner.thread_id not in commons.desks:
         raise ActorTerminated(owner.path.text)
@@ -132,12 +156,6 @@ def _reserve(commons: Commons, owner: Desk, spec: AgentSpec) -> Desk:
     if path.name in owner.children:
         raise NameInUse(path)
     check_room(owner)
-    plain = spec.role is None and spec.instructions is None and spec.overrides == _NO_OVERRIDES
-    settings = (
-        owner.settings
-        if plain and owner.settings.output_schema is None
-        else child_settings(owner.settings, spec.role, spec.overrides, spec.instructions)
-    )
     desk = make_desk(commons, owner, path, attrs.evolve(spec, name=path.name), settings)
     desk.made = False
     add_desk(commons, desk)

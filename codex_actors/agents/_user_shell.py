@@ -107,8 +107,9 @@ class UserShell:
         return ProcessSpec(argv=item.command, cwd=item.cwd, env=env)
 
     async def _confined(self, spec: ProcessSpec) -> ProcessSpec:
-        policy = self.thread.settings.sandbox_policy or ReadOnly()
-        return await confine(spec, policy, workspace=self.thread.settings.cwd)
+        settings = self.thread.settings
+        policy = settings.sandbox_policy or ReadOnly()
+        return await confine(spec, policy, workspace=settings.cwd, bounds=settings.bounds)
 
     async def _execute(self, spec: ProcessSpec, output: HeadTail, scope: trio.CancelScope) -> int:
         with scope:

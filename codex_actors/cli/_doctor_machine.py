@@ -16,7 +16,7 @@ from typing import Final
 
 import trio
 
-from ..protocol import DangerFullAccess
+from ..core import is_confined
 from ..sandbox import sandbox_faults
 from ._doctor_finding import Finding, Surroundings
 
@@ -120,7 +120,7 @@ async def check_bubblewrap(where: Surroundings) -> Finding:
 async def check_sandbox(where: Surroundings) -> Finding:
     policy = where.loaded.settings.sandbox_policy if where.loaded else None
     faults = await trio.to_thread.run_sync(sandbox_faults, abandon_on_cancel=True)
-    return judge_sandbox(faults, needed=not isinstance(policy, DangerFullAccess))
+    return judge_sandbox(faults, needed=policy is None or is_confined(policy))
 
 
 def judge_sandbox(faults: Mapping[str, str | None], *, needed: bool) -> Finding:

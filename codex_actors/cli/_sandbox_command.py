@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import attrs
 import trio
 
-from ..config import Sources, find_home, load_environment
+from ..config import load_environment, load_profile
 from ..protocol import DangerFullAccess, ReadOnly, SandboxPolicy, WorkspaceWrite
 from ..sandbox import (
     ProcessSpec,
@@ -23,7 +25,7 @@ from ..sandbox import (
     run_here,
     sandbox_faults,
 )
-from ._config_flags import MODES, ConfigFlags, find_directory
+from ._config_flags import MODES, ConfigFlags, find_directory, sources_of
 from ._errors import UsageError
 
 MECHANISMS: Final = ("bubblewrap", "namespaces", "landlock")
@@ -42,8 +44,12 @@ def sandbox_command(argv: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    cwd = find_directory(ConfigFlags(directory=options.cd))
-    sources = Sources(home=find_home(os.environ), cwd=cwd)
+    flags = ConfigFlags(
+        directory=options.cd, overrides=tuple(options.config), profile=options.profile
+    )
+    cwd = find_directory(flags)
+    policy = _policy(options) if options.permission_profile is None else _profile(options, flags)
+    sources = sources_of(flags, os.environ)
     env = load_environment(sources, os.environ).variables
     spec = ProcessSpec(argv=tuple(options.command), cwd=cwd, env=env, in_session=True)
     sandbox = None if options.mechanism is None else _find(options.mechanism)
@@ -52,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
     async def prepare() -> ProcessSpec:
         with suppress(OSError):
             await find_leftovers(records)
-        return await confine(spec, _policy(options), workspace=cwd, sandbox=sandbox)
+        return await confine(spec, policy, workspace=cwd, sandbox=sandbox)
 
     return run_here(trio.run(prepare), records=records)
 
@@ -65,7 +71,15 @@ def sandbox_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("-s", "--sandbox", choices=MODES, default="read-only", help="what the command may touch")
+    add("-s", "--sandbox", choices=MODES, help="what the command may touch; without, read-only")
+    add(
+        "-P",
+        "--permission-profile",
+        metavar="NAME",
+        help="let it touch what this permission profile of config.toml says",
+    )
+    add("-c", "--config", action="append", default=[], metavar="KEY=VALUE", help="override a key")
+    add("-p", "--profile", metavar="NAME", help="lay NAME.config.toml over config.toml")
     add("--mechanism", choices=MECHANISMS, help="what enforces it; without, the first that can")
     add("-C", "--cd", metavar="DIR", help="the directory to work in")
     add(
@@ -89,6 +103,22 @@ def _policy(options: argparse.Namespace) -> SandboxPolicy:
             return WorkspaceWrite(writable_roots=roots, network_access=options.network)
         case _:
             return ReadOnly(network_access=options.network)
+
+
+def _profile(options: argparse.Namespace, flags: ConfigFlags) -> SandboxPolicy:
+    for name in ("sandbox", "add_dir", "network"):
+        if getattr(options, name):
+            said = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{said} cannot be used with --permission-profile, which says it all; leave one out"
+            )
+    sources = attrs.evolve(
+        sources_of(flags, os.environ), flags={"default_permissions": options.permission_profile}
+    )
+    policy, warnings = load_profile(sources, os.environ)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return policy
 
 
 def _find(name: str) -> Sandbox:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, assert_never, final
+from typing import Any, final
 
 import attrs
 
-from ..protocol import (
-    AgentPlan,
-    DangerFullAccess,
-    ExternalSandbox,
-    ReadOnly,
-    SandboxPolicy,
-    TurnContext,
-    WorkspaceWrite,
-)
+from ..core import sandbox_mode
+from ..protocol import ActiveProfile, AgentPlan, Profiled, SandboxPolicy, TurnContext
 from ..wire import WireError, decode_plan
 
 
@@ -65,20 +58,14 @@ def settings_words(own: Effective, owner: Effective | None, *, all_of_them: bool
 
 
 def sandbox_word(policy: SandboxPolicy | None) -> str | None:
-    """Return a policy in a word, as config has it."""
+    """Return a policy in a word, as config has it: a profile's name, or the mode."""
     match policy:
         case None:
             return None
-        case DangerFullAccess():
-            return "danger-full-access"
-        case ReadOnly():
-            return "read-only"
-        case WorkspaceWrite():
-            return "workspace-write"
-        case ExternalSandbox():
-            return "external-sandbox"
+        case Profiled(active=ActiveProfile(id=name)):
+            return name
         case _:
-            assert_never(policy)
+            return sandbox_mode(policy)
 
 
 def _differing(own: Effective, theirs: Effective) -> Iterator[str]:

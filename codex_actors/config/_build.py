@@ -19,7 +19,7 @@ from ._environment import build_environment
 from ._guides import read_guide_rules
 from ._limits import read_capacity, read_deadlines, read_limits
 from ._notify import read_notify
-from ._permissions import read_approval_policy, read_sandbox_policy
+from ._permissions import read_approval_policy, read_policy
 from ._prompt_history import read_prompt_history
 from ._providers import LOCAL_MODELS, choose_provider, read_providers, resolve_headers
 from ._table import Table
@@ -41,7 +41,7 @@ def build_settings(root: Table, *, home: str, cwd: str, environ: Mapping[str, st
         cwd=cwd,
         home=home,
         approval_policy=read_approval_policy(root) or "never",
-        sandbox_policy=read_sandbox_policy(root),
+        sandbox_policy=read_policy(root, cwd),
         effort=root.string("model_reasoning_effort"),
         summary=root.choice("model_reasoning_summary", SUMMARIES),
         verbosity=root.choice("model_verbosity", VERBOSITIES),

@@ -8,7 +8,7 @@ from typing import Any, Final, final
 
 import attrs
 
-from ..protocol import Settings
+from ..protocol import Profiled, Settings
 from ._auth import find_key
 from ._build import build_settings
 from ._environment import read_environment
@@ -17,6 +17,7 @@ from ._home import VARIABLES
 from ._host import find_shell, find_timezone
 from ._layers import Path
 from ._load import check_keys
+from ._permission_words import permission_words
 from ._role_files import find_roles
 from ._sources import Sources, read_sources
 from ._table import Table, spell
@@ -70,7 +71,7 @@ def explain_settings(
     given = {key: Entry(key, value, source) for key, value, source in _given(root)}
     entries = {entry.key: entry for entry in _defaults(settings)} | given
     return Explained(
-        (*_facts(settings, environ), _withheld(root, environ)),
+        (*_facts(settings, root, environ), _withheld(root, environ)),
         tuple(entries[key] for key in sorted(entries)),
         (*check_keys(root, strict=strict), *find_roles(root, settings).warnings),
     )
@@ -121,6 +122,7 @@ def _plain_defaults(settings: Settings) -> dict[str, Any]:
     return {
         "allow_login_shell": True,
         "approval_policy": "never",
+        "default_permissions": None,
         "developer_instructions": None,
         "model": settings.model.slug,
         "model_instructions_file": None,
@@ -148,15 +150,23 @@ def _plain_defaults(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _facts(settings: Settings, environ: Mapping[str, str]) -> Iterator[Entry]:
+def _facts(settings: Settings, root: Table, environ: Mapping[str, str]) -> Iterator[Entry]:
     yield Entry("home directory", settings.home, _variable(environ, *VARIABLES))
     yield Entry("working directory", settings.cwd, "-C, or where the program was started")
+    yield _permissions(settings, root)
     yield Entry("base URL", mask((), settings.provider.base_url), _url_source(settings, environ))
     yield _key(settings, environ)
     shell = find_shell(environ)
     taken = shell == environ.get("SHELL")
     yield Entry("shell", shell, _variable(environ, "SHELL") if taken else DEFAULT)
     yield Entry("time zone", find_timezone(environ), _variable(environ, "TZ"))
+
+
+def _permissions(settings: Settings, root: Table) -> Entry:
+    policy = settings.sandbox_policy
+    chooser = "default_permissions" if isinstance(policy, Profiled) else "sandbox_mode"
+    value = None if policy is None else permission_words(policy)
+    return Entry("permissions", value, root.source(chooser) or DEFAULT)
 
 
 def _withheld(root: Table, environ: Mapping[str, str]) -> Entry:

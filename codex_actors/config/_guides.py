@@ -11,7 +11,7 @@ from typing import Final, final
 
 import attrs
 
-from ..core import Guides
+from ..core import UNCONFINED, Guides, Reach
 from ..protocol import GuideRules
 from ._files import Excerpt, is_file, read_excerpt
 from ._table import Table
@@ -53,7 +53,9 @@ def read_guide_rules(root: Table) -> GuideRules:
     )
 
 
-def read_guides(rules: GuideRules, *, home: str, cwd: str) -> FoundGuides:
+def read_guides(
+    rules: GuideRules, *, home: str, cwd: str, reach: Reach = UNCONFINED
+) -> FoundGuides:
     """Read what holds for an agent in ``cwd``; reads small files, so call it from a thread.
 
     Never raises for what it finds: a file that cannot be read is passed over with a warning.
@@ -62,9 +64,11 @@ def read_guides(rules: GuideRules, *, home: str, cwd: str) -> FoundGuides:
         rules: Which files count.
         home: Absolute path of the home directory, whose file comes first.
         cwd: Absolute path of the working directory.
+        reach: What an agent may read of its project's files; those beyond are as if they were
+            not there.
     """
     of_user = _read_first(home, _NAMES)
-    of_project = _read_project(rules, cwd)
+    of_project = _read_project(rules, cwd, reach)
     texts = [excerpt.text for excerpt in of_project if excerpt.text.strip()]
     found = [excerpt for excerpt in (*of_user, *of_project) if excerpt.text.strip()]
     return FoundGuides(
@@ -128,19 +132,23 @@ def _read_first(directory: str, names: Sequence[str]) -> list[Excerpt]:
     return passed_over
 
 
-def _read_project(rules: GuideRules, cwd: str) -> list[Excerpt]:
+def _read_project(rules: GuideRules, cwd: str, reach: Reach) -> list[Excerpt]:
     root = _find_root(rules.root_markers, cwd)
     if not is_trusted(rules, root, cwd):
         return []
     excerpts: list[Excerpt] = []
     names, left = list_names(rules.fallback_names), rules.max_bytes
     for directory in list_directories(root, cwd):
-        path = next(_existing(directory, names), None)
+        path = next((p for p in _existing(directory, names) if _may_read(reach, p)), None)
         if path is not None and left > 0:
             excerpt = read_excerpt(path, left)
             excerpts.append(excerpt)
             left -= excerpt.size if excerpt.text.strip() else 0
     return excerpts
+
+
+def _may_read(reach: Reach, path: str) -> bool:
+    return not reach.matches(path) and reach.may_read(os.path.realpath(path))
 
 
 def _find_root(markers: Sequence[str], cwd: str) -> str:

@@ -12,6 +12,7 @@ from ._collaboration import AGENTS, ROLE, ROLE_FILE, TEAM, read_role_file, role_
 from ._errors import SettingsError, find_nearest, list_choices
 from ._features import ELSEWHERE, FEATURES
 from ._limits import CAPACITY, DEADLINES, LIMITS
+from ._profiles import NETWORK, PROFILE
 from ._table import Table
 
 
@@ -20,11 +21,12 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _USED = _words("""
-    agents allow_login_shell approval_policy capacity deadlines developer_instructions features history limits model
+    agents allow_login_shell approval_policy capacity deadlines default_permissions
+    developer_instructions features history limits model
     model_auto_compact_token_limit
     model_context_window model_instructions_file model_provider model_providers
     model_reasoning_effort model_reasoning_summary model_verbosity models openai_base_url
-    notify oss_provider profile project_doc_fallback_filenames project_doc_max_bytes
+    notify oss_provider permissions profile project_doc_fallback_filenames project_doc_max_bytes
     project_root_markers projects
     sandbox_mode sandbox_workspace_write service_tier shell_environment_policy
     show_raw_agent_reasoning tool_output_token_limit
@@ -35,7 +37,7 @@ _IGNORED = _words("""
     allow_symlinked_codex_home analytics approvals_reviewer apps
     apps_mcp_product_sku audio auto_review background_terminal_max_timeout browser_use
     chatgpt_base_url check_for_update_on_startup cli_auth_credentials_store cloud
-    compact_prompt computer_use default_permissions desktop disable_paste_burst
+    compact_prompt computer_use desktop disable_paste_burst
     experimental_compact_prompt_file experimental_realtime_start_instructions
     experimental_realtime_webrtc_call_base_url experimental_realtime_ws_backend_prompt
     experimental_realtime_ws_base_url experimental_realtime_ws_model
@@ -49,7 +51,7 @@ _IGNORED = _words("""
     mcp_oauth_callback_port mcp_oauth_callback_url mcp_oauth_credentials_store
     mcp_optional_startup_grace_ms mcp_servers memories model_auto_compact_token_limit_scope
     model_catalog_json model_post_turn_compact_threshold_percent notice orchestrator
-    otel permissions personality plan_mode_reasoning_effort plugins
+    otel personality plan_mode_reasoning_effort plugins
     profiles realtime responses_api_metadata review_model skills sqlite_home
     suppress_unstable_features_warning thread_unload_delay_secs tool_suggest tools tui
     web_search windows
@@ -105,6 +107,9 @@ def find_unknown(root: Table) -> Iterator[SettingsError]:
         yield from _unknown(root.table(key), known)
     yield from _unknown(team_table(root), TEAM)
     yield from _unknown_in_roles(root.table("agents"))
+    for profile in root.tables("permissions").values():
+        yield from _unknown(profile, PROFILE)
+        yield from _unknown(profile.table("network"), NETWORK)
     for name, provider in root.tables("model_providers").items():
         if name != "scripted":
             yield from _unknown(provider, _PROVIDER)

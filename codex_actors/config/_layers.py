@@ -43,6 +43,8 @@ class Merged:
     origins: Mapping[Path, Layer] = attrs.field(repr=False)
     user_home: str | None = None
     """What ``~`` stands for."""
+    layers: Sequence[Layer] = attrs.field(default=(), repr=False)
+    """The lowest first."""
 
     def origin(self, path: Path) -> Layer | None:
         """The layer that had the last word about ``path``, or about what it is part of."""
@@ -51,6 +53,15 @@ class Merged:
                 return found
         return None
 
+    def is_above(self, key: str, other: str) -> bool:
+        """Whether a higher layer speaks of the one key than of the other; both are set."""
+        return self._rank(key) > self._rank(other)
+
+    def _rank(self, key: str) -> int:
+        layer = self.origins[(key,)]
+        # Each -c is a layer, but none of them is more than the others.
+        return max(i for i, each in enumerate(self.layers) if each.name == layer.name)
+
 
 def merge_layers(layers: Sequence[Layer], *, user_home: str | None = None) -> Merged:
     """Lay ``layers`` over each other, the first one lowest."""
@@ -58,7 +69,7 @@ def merge_layers(layers: Sequence[Layer], *, user_home: str | None = None) -> Me
     origins: dict[Path, Layer] = {}
     for layer in layers:
         _lay_over(values, layer, origins)
-    return Merged(values, origins, user_home)
+    return Merged(values, origins, user_home, layers)
 
 
 def _lay_over(values: dict[str, Any], layer: Layer, origins: dict[Path, Layer]) -> None:

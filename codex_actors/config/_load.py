@@ -8,15 +8,18 @@ from typing import Any, final
 
 import attrs
 
-from ..protocol import Provider, ReadOnly, SandboxPolicy, Settings, WorkspaceWrite
+from ..core import add_roots
+from ..protocol import Profiled, Provider, ReadOnly, SandboxPolicy, Settings, WorkspaceWrite
 from ._auth import Key, find_key
 from ._build import build_settings
 from ._environment import read_environment
+from ._errors import SettingsError
 from ._files import read_text
 from ._guides import was_trusted
 from ._host import find_shell, find_timezone
 from ._known import find_inert, find_unknown
 from ._permissions import read_workspace_write
+from ._profiles import find_ignored, read_profile
 from ._role_files import find_roles
 from ._sources import Sources, read_sources
 from ._table import Table
@@ -96,6 +99,19 @@ def load_settings(
     return Loaded(settings, warnings, withheld=read_environment(root, environ).withheld)
 
 
+def load_profile(sources: Sources, environ: Mapping[str, str]) -> tuple[Profiled, tuple[str, ...]]:
+    """Return the permission profile that the settings choose, and what to hear about it. Blocks.
+
+    Raises:
+        SettingsError: They choose none, or it is wrong.
+    """
+    root = read_sources(sources, environ)
+    profile = read_profile(root, sources.cwd)
+    if profile is None:
+        raise SettingsError("no permission profile is chosen", key="default_permissions")
+    return profile, tuple(map(str, find_ignored(root)))
+
+
 def check_keys(root: Table, *, strict: bool) -> tuple[str, ...]:
     """Warnings of keys that have no effect, though their author thinks they do.
 
@@ -105,7 +121,7 @@ def check_keys(root: Table, *, strict: bool) -> tuple[str, ...]:
     unknown = list(find_unknown(root))
     if strict and unknown:
         raise unknown[0]
-    return tuple(map(str, (*unknown, *find_inert(root))))
+    return tuple(map(str, (*unknown, *find_inert(root), *find_ignored(root))))
 
 
 def _with_key(provider: Provider, key: Key | None) -> Provider:
@@ -136,7 +152,11 @@ def _policy(root: Table, settings: Settings, cwd: str) -> SandboxPolicy:
 
 
 def _with_directories(policy: SandboxPolicy, cwd: str, add_dirs: Sequence[str]) -> SandboxPolicy:
-    if not isinstance(policy, WorkspaceWrite):
-        return policy
     added = tuple(os.path.normpath(os.path.join(cwd, path)) for path in add_dirs)
-    return attrs.evolve(policy, writable_roots=(*policy.writable_roots, *added))
+    match policy:
+        case WorkspaceWrite(writable_roots=roots):
+            return attrs.evolve(policy, writable_roots=(*roots, *added))
+        case Profiled(profile=profile):
+            return attrs.evolve(policy, profile=add_roots(profile, added))
+        case _:
+            return policy

@@ -14,6 +14,7 @@ from ..protocol import (
     WorkspaceWrite,
 )
 from ._errors import find_nearest, list_choices
+from ._profiles import read_profile
 from ._table import Table
 
 _PlainPolicy: TypeAlias = Literal["untrusted", "on-request", "on-failure", "never"]
@@ -57,6 +58,14 @@ def _required(table: Table, key: str) -> bool:
     if value is None:
         raise table.wrong(key, "true or false")
     return value
+
+
+def read_policy(root: Table, cwd: str) -> SandboxPolicy | None:
+    """``default_permissions`` or ``sandbox_mode``, whichever the higher layer has.
+
+    Of a layer that has both, the former counts.
+    """
+    return read_profile(root, cwd) or read_sandbox_policy(root)
 
 
 def read_sandbox_policy(root: Table) -> SandboxPolicy | None:

@@ -12,7 +12,8 @@ from typing import final
 
 import attrs
 
-from ..protocol import DangerFullAccess, Role, Settings, WorkspaceWrite
+from ..core import lets_write
+from ..protocol import Role, Settings
 from ._collaboration import file_table, read_role, role_files
 from ._errors import SettingsError
 from ._files import is_file, list_files
@@ -74,7 +75,8 @@ def _project_directories(settings: Settings) -> tuple[str, ...]:
         return ()
     top = find_project(rules, settings.cwd)
     explicit = rules.trust.get(settings.cwd, rules.trust.get(top))
-    writes = isinstance(settings.sandbox_policy, DangerFullAccess | WorkspaceWrite)
+    policy = settings.sandbox_policy
+    writes = policy is not None and lets_write(policy)
     heeded = is_trusted(rules, top, settings.cwd) and (explicit is not None or writes)
     return list_directories(top, settings.cwd) if heeded else ()
 

@@ -22,7 +22,6 @@ from ._context import context_updates as context_updates
 from ._context import find_guides as find_guides
 from ._context import initial_context as initial_context
 from ._context import is_context as is_context
-from ._context import sandbox_mode as sandbox_mode
 from ._course import Accept as Accept
 from ._course import Ask as Ask
 from ._course import Attempt as Attempt
@@ -73,6 +72,8 @@ from ._extra import grant_within as grant_within
 from ._extra import lacks as lacks
 from ._extra import widen as widen
 from ._fork import fork_items as fork_items
+from ._globs import PathPattern as PathPattern
+from ._globs import is_pattern as is_pattern
 from ._history import is_contextual as is_contextual
 from ._history import is_unreadable as is_unreadable
 from ._history import is_user_turn as is_user_turn
@@ -101,6 +102,8 @@ from ._letters import notice_item as notice_item
 from ._limits import add_usage as add_usage
 from ._limits import fill_window as fill_window
 from ._limits import merge_limits as merge_limits
+from ._narrowing import Confinement as Confinement
+from ._narrowing import Confiner as Confiner
 from ._narrowing import is_within as is_within
 from ._outputs import HEADROOM as HEADROOM
 from ._outputs import limit_output as limit_output
@@ -135,7 +138,15 @@ from ._permits import PermissionWish as PermissionWish
 from ._permits import Permit as Permit
 from ._permits import Refusal as Refusal
 from ._permits import case_of as case_of
+from ._profiles import add_roots as add_roots
+from ._profiles import denies_reading as denies_reading
+from ._profiles import is_confined as is_confined
+from ._profiles import lets_write as lets_write
+from ._profiles import move_profile as move_profile
+from ._profiles import place_at as place_at
 from ._profiles import profile_of as profile_of
+from ._profiles import sandbox_mode as sandbox_mode
+from ._profiles import with_denied as with_denied
 from ._reach import UNCONFINED as UNCONFINED
 from ._reach import Reach as Reach
 from ._reach import ReachRule as ReachRule

@@ -15,13 +15,14 @@ import attrs
 
 from ..protocol import (
     ApprovalPolicy,
-    DangerFullAccess,
     InputText,
     Item,
     Message,
     SandboxPolicy,
     developer_message,
 )
+from ._context_filesystem import filesystem_line
+from ._profiles import sandbox_mode
 
 
 @final
@@ -159,16 +160,6 @@ def _permissions(of: Surroundings, texts: ContextTexts) -> str:
     )
 
 
-def sandbox_mode(policy: SandboxPolicy) -> str:
-    """The policy's name, as config and the model know it."""
-    return {
-        "DangerFullAccess": "danger-full-access",
-        "ReadOnly": "read-only",
-        "ExternalSandbox": "external-sandbox",
-        "WorkspaceWrite": "workspace-write",
-    }[type(policy).__name__]
-
-
 def _facts(of: Surroundings) -> dict[str, str]:
     return {
         "cwd": of.cwd,
@@ -189,7 +180,7 @@ def _team(of: Surroundings) -> tuple[str, ...]:
 
 def _rest(of: Surroundings) -> str:
     """The lines that follow the facts."""
-    return "\n".join(filter(None, (_filesystem(of), _roster(of))))
+    return "\n".join(filter(None, (filesystem_line(of.sandbox_policy, of.cwd), _roster(of))))
 
 
 def _roster(of: Surroundings) -> str:
@@ -205,16 +196,6 @@ def _changed_facts(before: Surroundings, now: Surroundings) -> dict[str, str]:
     if (before.cwd, before.shell) != (now.cwd, now.shell):
         return facts
     return {key: facts[key] for key in ("current_date", "timezone")}
-
-
-def _filesystem(of: Surroundings) -> str:
-    if not isinstance(of.sandbox_policy, DangerFullAccess):
-        return ""
-    return (
-        f"  <filesystem><workspace_roots><root>{escape(of.cwd)}</root></workspace_roots>"
-        '<permission_profile type="disabled"><file_system type="unrestricted" />'
-        "</permission_profile></filesystem>"
-    )
 
 
 # Marks and line breaks are the reference's; its histories are told from users' words by them.

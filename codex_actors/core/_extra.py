@@ -20,7 +20,7 @@ def widen(reach: Reach, more: Reach) -> Reach:
 
 def _denies(reach: Reach, path: str) -> bool:
     named = any(is_below(path, denied) for denied in reach.denied)
-    return named and reach.access(path) == "deny"
+    return reach.matches(path) or (named and reach.access(path) == "deny")
 
 
 def _adds(reach: Reach, rule: ReachRule) -> bool:

@@ -7,9 +7,9 @@ from typing import Final, final
 
 import attrs
 
-from ..protocol import ExtraPermissions, FileChange, ManagedProfile
+from ..protocol import ExtraPermissions, FileChange
 from ._course import Case, Course, Wants
-from ._profiles import profile_of
+from ._profiles import denies_reading, is_confined
 from ._verdict import Situation, Verdict
 
 NO_EXTRA: Final = ExtraPermissions()
@@ -100,16 +100,13 @@ class Permit:
 
 def case_of(verdict: Verdict, situation: Situation, wants: Wants) -> Case:
     """Return what is known of a command when its way begins."""
-    profile = profile_of(situation.sandbox_policy)
-    confined = isinstance(profile, ManagedProfile)
-    entries = (profile.entries or ()) if isinstance(profile, ManagedProfile) else ()
     return Case(
         decision=verdict.decision,
         approval_policy=situation.approval_policy,
         wants=wants,
         by_rule=verdict.bypasses_sandbox,
-        is_unconfined=not confined,
-        denies_reading=any(entry.access == "deny" for entry in entries),
+        is_unconfined=not is_confined(situation.sandbox_policy),
+        denies_reading=denies_reading(situation.sandbox_policy),
     )
 
 

@@ -2,7 +2,7 @@
 
 A reach is a list of rules, each a path and what may be done there and below. Of the rules above a
 path the nearest counts; of two for the same path, deny beats write beats read. Where no rule
-stands above a path, nothing may be done with it.
+stands above a path, nothing may be done with it. Patterns deny, whatever the rules say.
 
 Paths are absolute and normalised. Where links lead is settled before, by whoever looks at the
 disk: `codex_actors.sandbox.resolve_reach`. Held by tests/core/test_reach.py: a reach that includes
@@ -17,6 +17,7 @@ from typing import Final, final
 import attrs
 
 from ..protocol import Access
+from ._globs import PathPattern
 
 # Of two rules for the same path the later one here counts.
 _STRENGTH: Final[Mapping[Access, int]] = {"read": 0, "write": 1, "deny": 2}
@@ -50,21 +51,29 @@ class Reach:
     """One for a path at most, outer paths before those below them."""
     network: bool
     """Whether it may talk to anything but its own machine's Unix sockets."""
+    patterns: tuple[PathPattern, ...] = ()
+    """What may not be touched, wherever it is."""
 
     @property
     def is_unconfined(self) -> bool:
         """Whether there is nothing to enforce."""
-        return self.rules == (ReachRule("/", "write"),) and self.network
+        return self.rules == (ReachRule("/", "write"),) and self.network and not self.patterns
 
     @property
     def writes_everywhere(self) -> bool:
         """Whether no path is kept from being written."""
-        return self.access("/") == "write" and not self._paths("read", "deny")
+        narrowed = self.patterns or self._paths("read", "deny")
+        return self.access("/") == "write" and not narrowed
 
     @property
     def writable(self) -> tuple[str, ...]:
         """The paths that may be written, with what is below them; outer ones first."""
         return self._paths("write")
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """The paths that may be read, or even written, with what is below them; outer ones first."""
+        return self._paths("read", "write")
 
     @property
     def protected(self) -> tuple[str, ...]:
@@ -80,6 +89,8 @@ class Reach:
 
     def access(self, path: str) -> Access:
         """What may be done with a path, which is absolute and normalised and has no links."""
+        if self.matches(path):
+            return "deny"
         nearest: Access = "deny"
         for rule in self.rules:
             if is_below(path, rule.path):
@@ -94,13 +105,47 @@ class Reach:
         """Whether the path may be written, made, removed or renamed."""
         return self.access(path) == "write"
 
+    def matches(self, path: str) -> bool:
+        """Whether a pattern is about the path, which may have links, or about a folder above."""
+        return any(pattern.holds_for(path) for pattern in self.patterns)
+
     def includes(self, other: Reach) -> bool:
         """Whether everything that ``other`` allows is allowed here."""
         # What is allowed changes only where a rule stands.
         edges = {rule.path for rule in (*self.rules, *other.rules)}
-        return self.network >= other.network and all(
-            _WIDTH[self.access(path)] >= _WIDTH[other.access(path)] for path in edges
+        denied = {pattern.text for pattern in self.patterns}
+        return (
+            self.network >= other.network
+            # What two patterns match, nobody can tell; so the other must have the same.
+            and denied <= {pattern.text for pattern in other.patterns}
+            and all(_WIDTH[self.access(path)] >= _WIDTH[other.access(path)] for path in edges)
         )
+
+    def narrowed_by(self, other: Reach) -> Reach:
+        """Return what both allow."""
+        edges = {rule.path for rule in (*self.rules, *other.rules)}
+        plain = attrs.evolve(self, patterns=()), attrs.evolve(other, patterns=())
+        return Reach(
+            rules=(
+                ReachRule(
+                    path, min((reach.access(path) for reach in plain), key=_WIDTH.__getitem__)
+                )
+                for path in edges
+            ),
+            network=self.network and other.network,
+            patterns=tuple(dict.fromkeys((*self.patterns, *other.patterns))),
+        )
+
+    def spell_out(self, found: Iterable[str]) -> Reach:
+        """Return the reach with paths instead of its patterns.
+
+        Args:
+            found: All that the patterns match; it is denied with all below it.
+        """
+        tops = tuple(found)
+        kept = (rule for rule in self.rules if not any(is_below(rule.path, top) for top in tops))
+        denied = (ReachRule(top, "deny") for top in tops)
+        return attrs.evolve(self, rules=(*kept, *denied), patterns=())
 
     def _paths(self, *wanted: Access) -> tuple[str, ...]:
         return tuple(rule.path for rule in self.rules if rule.access in wanted)

@@ -12,16 +12,11 @@ from typing import Final, Literal, TypeAlias, final
 
 import attrs
 
-from ..protocol import (
-    ApprovalPolicy,
-    DangerFullAccess,
-    ExternalSandbox,
-    Granular,
-    SandboxPolicy,
-)
+from ..protocol import ApprovalPolicy, Granular, SandboxPolicy
 from ._command import TakenApart
 from ._dangerous_commands import is_dangerous_command
 from ._exec_policy import SEVERITY, Decision, ExecRules, RuleMatch
+from ._profiles import is_confined
 from ._safe_commands import safe_parts
 from ._script_rules import match_parts
 from ._shell_state import Doubt
@@ -176,7 +171,7 @@ def _of_danger(situation: Situation) -> _Ruling:
 
 
 def _is_unconfined(situation: Situation) -> bool:
-    return isinstance(situation.sandbox_policy, DangerFullAccess | ExternalSandbox)
+    return not is_confined(situation.sandbox_policy)
 
 
 def _ask(situation: Situation, asker: Asker, reason: str, ground: Ground) -> _Ruling:

@@ -136,10 +136,12 @@ from ._ops import UnknownOp as UnknownOp
 from ._ops import UserInput as UserInput
 from ._ops import UserTurn as UserTurn
 from ._ops import Verdict as Verdict
+from ._permissions import ActiveProfile as ActiveProfile
 from ._permissions import ApprovalPolicy as ApprovalPolicy
 from ._permissions import DangerFullAccess as DangerFullAccess
 from ._permissions import ExternalSandbox as ExternalSandbox
 from ._permissions import Granular as Granular
+from ._permissions import Profiled as Profiled
 from ._permissions import ReadOnly as ReadOnly
 from ._permissions import SandboxMode as SandboxMode
 from ._permissions import SandboxPolicy as SandboxPolicy
@@ -172,6 +174,7 @@ from ._rollout import SessionMeta as SessionMeta
 from ._rollout import TurnContext as TurnContext
 from ._rollout import UnknownLine as UnknownLine
 from ._settings import ApplyPatchForm as ApplyPatchForm
+from ._settings import Bound as Bound
 from ._settings import GuideRules as GuideRules
 from ._settings import ModelInfo as ModelInfo
 from ._settings import PromptHistoryRules as PromptHistoryRules

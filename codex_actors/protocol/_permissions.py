@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from ._profiles import PermissionProfile
+
 
 @attrs.frozen(kw_only=True)
 class Granular:
@@ -50,5 +52,23 @@ class WorkspaceWrite:
     exclude_slash_tmp: bool = False
 
 
-SandboxPolicy: TypeAlias = DangerFullAccess | ReadOnly | ExternalSandbox | WorkspaceWrite
+@attrs.frozen(kw_only=True)
+class ActiveProfile:
+    """Where a permission profile came from."""
+
+    id: str
+    """Its name in config; those that begin with a colon are built in."""
+    extends: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Profiled:
+    """What a permission profile says, place by place."""
+
+    profile: PermissionProfile
+    active: ActiveProfile | None = None
+    """None: nobody gave it a name."""
+
+
+SandboxPolicy: TypeAlias = DangerFullAccess | ReadOnly | ExternalSandbox | WorkspaceWrite | Profiled
 SandboxMode: TypeAlias = Literal["read-only", "workspace-write", "danger-full-access"]

@@ -22,9 +22,10 @@ class PathPlace:
 
 @attrs.frozen
 class GlobPlace:
-    """Every path that a pattern matches."""
+    """Every path that a pattern matches, with all below it."""
 
     pattern: str
+    """As `codex_actors.core.PathPattern` reads it; a relative one starts at the project's root."""
 
 
 @attrs.frozen

@@ -121,6 +121,19 @@ class PromptHistoryRules:
 
 
 @attrs.frozen(kw_only=True)
+class Bound:
+    """What an agent may not go beyond, whatever its own policy comes to: its owner's policy.
+
+    The places that a policy names are looked up before each command. Who may write where a place
+    is could make it lead elsewhere; so it is not enough to compare two policies once.
+    """
+
+    policy: SandboxPolicy
+    cwd: str
+    """The working directory that the policy is about."""
+
+
+@attrs.frozen(kw_only=True)
 class Settings:
     """Everything an agent is started with. One value; nothing is looked up later."""
 
@@ -133,6 +146,8 @@ class Settings:
     approval_policy: ApprovalPolicy = "never"
     sandbox_policy: SandboxPolicy | None = None
     """None: nobody chose one, and nothing may run."""
+    bounds: tuple[Bound, ...] = ()
+    """The policies of those above that were narrowed for this agent."""
     effort: str | None = None
     summary: str | None = None
     verbosity: str | None = None

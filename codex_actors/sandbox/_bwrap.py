@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from typing import ClassVar, Final, final
@@ -11,8 +10,8 @@ import attrs
 
 from ..core import Reach
 from ._errors import SandboxRefused
-from ._machine import machine_of, refuse_if_writable
-from ._mounts import Mount, Plan, plan_mounts
+from ._machine import machine_of, refuse_if_unsafe
+from ._mounts import Mount, Plan, plan_mounts, top_links
 from ._seccomp import filter_program
 from ._spec import ProcessSpec
 
@@ -37,7 +36,7 @@ class Bubblewrap:
             SandboxRefused: if a protected path is a link, which cannot be mounted upon; or if
                 the command could change ``bwrap`` itself.
         """
-        refuse_if_writable(self.name, self.program, reach)
+        refuse_if_unsafe(self.name, self.program, reach)
         plan = plan_mounts(reach)
         for mount in plan.mounts:
             if mount.is_link:
@@ -72,7 +71,8 @@ def _namespaces(spec: ProcessSpec, reach: Reach) -> Iterator[str]:
 def _disk(reach: Reach, plan: Plan) -> Iterator[str]:
     root = reach.access("/")
     if root == "deny":
-        yield from _top_links()
+        for path, target in top_links():
+            yield from ("--symlink", target, path)
     else:
         yield from ("--bind" if root == "write" else "--ro-bind", "/", "/")
     yield from ("--dev", "/dev", "--proc", "/proc")
@@ -105,11 +105,3 @@ def _take_terminal(spec: ProcessSpec) -> tuple[str, ...]:
 
 def _is_hidden_file(mount: Mount) -> bool:
     return mount.kind == "hide" and not mount.is_folder
-
-
-def _top_links() -> Iterator[str]:
-    """Links that programs and their libraries are found by, such as /lib to usr/lib."""
-    for name in sorted(os.listdir("/")):
-        path = f"/{name}"
-        if os.path.islink(path):
-            yield from ("--symlink", os.readlink(path), path)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 import attrs
 import trio
 
-from ..core import NO_EXTRA, Reach, widen
+from ..core import NO_EXTRA, Reach, is_confined, widen
 from ..protocol import (
-    DangerFullAccess,
-    DisabledProfile,
-    ExternalProfile,
-    ExternalSandbox,
+    Bound,
     ExtraPermissions,
     ManagedProfile,
     PermissionProfile,
+    Profiled,
     SandboxPolicy,
 )
 from ._finding import find_sandbox
-from ._resolve import resolve_reach
+from ._resolve import bounded_reach, resolve_reach
 from ._sandbox import Sandbox
+from ._scan import find_denied
 from ._seatbelt import Seatbelt
 from ._spec import ProcessSpec
 from ._start import find_program
@@ -32,6 +32,7 @@ async def confine(
     policy: SandboxPolicy | PermissionProfile,
     *,
     workspace: str,
+    bounds: Sequence[Bound] = (),
     sandbox: Sandbox | None = None,
     extra: ExtraPermissions = NO_EXTRA,
 ) -> ProcessSpec:
@@ -41,6 +42,7 @@ async def confine(
         spec: A command.
         policy: What it may touch.
         workspace: The folder that the policy is about, which may be above the command's.
+        bounds: Further policies to be kept to.
         sandbox: What is to enforce it; chosen by `find_sandbox` without.
         extra: What it may touch besides; what the policy denies by name stays denied.
 
@@ -48,31 +50,36 @@ async def confine(
         CouldNotStart: if the command or its folder does not exist.
         NoSandboxWorks: if nothing here can enforce the policy.
         SandboxRefused: if the sandbox cannot.
+        PatternAllows: if a permission profile allows what a pattern matches.
+        TooMuchToScan: if what a pattern matches cannot be found in reasonable time.
 
     Cancellation: nothing has happened. Not a checkpoint where there is nothing to enforce.
     """
-    if isinstance(policy, DangerFullAccess | ExternalSandbox | DisabledProfile | ExternalProfile):
+    if not isinstance(policy, SandboxPolicy):
+        policy = Profiled(profile=policy)
+    if not bounds and not is_confined(policy):
         return spec
-    return await trio.to_thread.run_sync(_confine, spec, policy, workspace, sandbox, extra)
+    own = Bound(policy=policy, cwd=workspace)
+    return await trio.to_thread.run_sync(_confine, spec, (own, *bounds), sandbox, extra)
 
 
 def _confine(
     spec: ProcessSpec,
-    policy: SandboxPolicy | PermissionProfile,
-    workspace: str,
+    bounds: Sequence[Bound],
     sandbox: Sandbox | None,
     extra: ExtraPermissions,
 ) -> ProcessSpec:
-    reach = resolve_reach(policy, workspace, spec.env)
+    reach = bounded_reach(bounds, spec.env)
     if extra != NO_EXTRA:
         more = ManagedProfile(
             entries=extra.files, network="enabled" if extra.network else "restricted"
         )
-        beyond = resolve_reach(more, workspace, spec.env, writable=reach.writable)
+        beyond = resolve_reach(more, bounds[0].cwd, spec.env, writable=reach.writable)
         reach = widen(reach, beyond)
+    reach = find_denied(reach)
     if reach.is_unconfined:
         return spec
-    chosen = sandbox or choose_sandbox(reach, workspace)
+    chosen = sandbox or choose_sandbox(reach, bounds[0].cwd)
     find_program(spec, spec.env)
     env = dict(spec.env)
     if not reach.network:

@@ -140,12 +140,27 @@ class NoSandboxWorks(ProcessError):
 
 
 @final
-class PatternsUnsupported(ProcessError):
-    """A permission profile names places by a pattern, which nothing here can enforce."""
+class PatternAllows(ProcessError):
+    """A permission profile allows what a pattern matches, which nothing here can enforce."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, access: str) -> None:
         super().__init__(
-            f"the permission profile has the pattern {pattern!r}, which is not supported; name"
-            " the paths one by one"
+            f"the permission profile gives {access} access by the pattern {pattern!r}, but"
+            " patterns can only deny; name the paths one by one"
         )
         self.pattern = pattern
+        self.access = access
+
+
+@final
+class TooMuchToScan(ProcessError):
+    """More lies below a pattern's first folder than is looked through before each command."""
+
+    def __init__(self, pattern: str, base: str, most: int) -> None:
+        super().__init__(
+            f"the pattern {pattern!r} cannot be enforced: {base!r} has more than {most:,} files"
+            " and folders below it; set glob_scan_max_depth, or write a narrower pattern"
+        )
+        self.pattern = pattern
+        self.base = base
+        self.most = most

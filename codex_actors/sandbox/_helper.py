@@ -17,13 +17,19 @@ PYTHON: Final = os.path.realpath(getattr(sys, "_base_executable", None) or sys.e
 """The interpreter itself, not a virtual environment's, which may lie in a workspace."""
 # A word of the command line that becomes a descriptor; no argument has a null byte.
 _JOB: Final = "\0job"
+# The modules import each other as a package that nobody has to look for.
 _BOOT: Final = (
     "import marshal,sys\n"
-    "with open(int(sys.argv[1]),'rb') as f: code,job=marshal.load(f)\n"
-    "space={'__name__':'inside'}\n"
-    "exec(code,space)\n"
-    "space['main'](job)\n"
+    "with open(int(sys.argv[1]),'rb') as f: codes,job=marshal.load(f)\n"
+    "new=type(sys)\n"
+    "sys.modules['inside']=new('inside')\n"
+    "for name,code in codes:\n"
+    "    sys.modules['inside.'+name]=module=new('inside.'+name)\n"
+    "    module.__package__='inside'\n"
+    "    exec(code,module.__dict__)\n"
+    "module.main(job)\n"
 )
+_MODULES: Final = ("_kernel", "_inside")
 
 
 def helper_spec(spec: ProcessSpec, job: dict[str, Any]) -> ProcessSpec:
@@ -36,15 +42,19 @@ def helper_spec(spec: ProcessSpec, job: dict[str, Any]) -> ProcessSpec:
     return attrs.evolve(
         spec,
         argv=(PYTHON, "-I", "-S", "-c", _BOOT, _JOB),
-        handed={_JOB: marshal.dumps((_code(), job))},
+        handed={_JOB: marshal.dumps((_codes(), job))},
         confined=True,
     )
 
 
 @cache
-def _code() -> Any:
-    """The module's code: read once, before any command may have changed its file."""
-    found = find_spec(f"{__package__}._inside")
+def _codes() -> tuple[tuple[str, Any], ...]:
+    """The modules' code: read once, before any command may have changed their files."""
+    return tuple((name, _code(f"{__package__}.{name}")) for name in _MODULES)
+
+
+def _code(module: str) -> Any:
+    found = find_spec(module)
     assert found is not None
     get_code: Any = getattr(found.loader, "get_code")  # noqa: B009 - loaders are typed without
     return get_code(found.name)

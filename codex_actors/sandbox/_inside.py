@@ -1,9 +1,9 @@
 """What our own sandboxes do in the new process, before it becomes the command.
 
-This module runs in an interpreter of its own, without the rest of the package: nothing but
-the standard library may be imported here, and little of that, for each import is waited for. It
-works with the kernel directly. Kernel structures and constants are from <linux/mount.h>,
-<linux/landlock.h>, <linux/sched.h>, <linux/prctl.h> and <linux/capability.h>.
+This module runs in an interpreter of its own, without the rest of the package but `_kernel`: of
+the standard library little may be imported here, for each import is waited for. Kernel structures
+and constants are from <linux/landlock.h>, <linux/sched.h>, <linux/prctl.h> and
+<linux/capability.h>.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import _ctypes
 import _signal as signal  # type: ignore[import-not-found]
 import os
 import struct
+
+from ._kernel import Char, attach, call, check, clone, find, libc, mount, set_read_only
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,48 +28,15 @@ _NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = (
     *(0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000),
 )
 # Numbers of system calls that every machine shares.
-_OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 
-_HERE: Final = -100
-_EMPTY_PATH: Final = 0x1000
-_RECURSIVE: Final = 0x8000
-_READ_ONLY: Final = 0x1
-_NO_SUID: Final = 0x2
 _NO_EXEC: Final = 0x8
-_NO_SYMLINKS: Final = 0x4
 _PRIVATE: Final = 1 << 18
 _WHOLE_TREE: Final = 1 << 14
 
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 
 _FOR_THE_GROUP: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP)
-
-
-# Stubs describe these as the parts of ctypes that they are there.
-class _Int(_ctypes._SimpleCData):  # type: ignore[type-arg]
-    _type_ = "i"
-
-
-class _Char(_ctypes._SimpleCData):  # type: ignore[type-arg]
-    _type_ = "c"
-
-
-class _Function(_ctypes.CFuncPtr):
-    _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_USE_ERRNO
-    _restype_ = _Int
-
-
-class _Library:
-    """The C library that this process has: whatever is asked of it is a function, as in ctypes."""
-
-    _handle = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
-
-    def __getattr__(self, name: str) -> Any:
-        return _Function((name, self))  # type: ignore[arg-type]
-
-
-_libc: Final = _Library()
 
 
 def main(job: dict[str, Any]) -> None:
@@ -84,7 +53,7 @@ def _run_in_namespaces(job: dict[str, Any]) -> None:
     _die_with_parent()
     uid, gid = os.getuid(), os.getgid()
     network = 0 if job["network"] else _NEW_NET
-    _check(_libc.unshare(_NEW_USER | _NEW_NS | _NEW_PID | _NEW_IPC | network))
+    check(libc.unshare(_NEW_USER | _NEW_NS | _NEW_PID | _NEW_IPC | network))
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{uid} {uid} 1")
     _write("/proc/self/gid_map", f"{gid} {gid} 1")
@@ -106,7 +75,7 @@ def _run_in_namespaces(job: dict[str, Any]) -> None:
 
 def _run_under_landlock(job: dict[str, Any]) -> None:
     # Orphans come here, so that nobody below gets away, whatever he has thrown off.
-    _check(_libc.prctl(36, 1, 0, 0, 0))
+    check(libc.prctl(36, 1, 0, 0, 0))
     signal.signal(signal.SIGTERM, _end_with_all)
     _die_with_parent(signal.SIGTERM)
     command = _fork()
@@ -118,7 +87,7 @@ def _run_under_landlock(job: dict[str, Any]) -> None:
     _give_up_rights()
     _take_terminal(job)
     if job["writable"] is not None:
-        _restrict(job["writable"])
+        _restrict(job["writable"], job["readable"])
     _become(job)
 
 
@@ -145,148 +114,147 @@ def _take_terminal(job: dict[str, Any]) -> None:
 
 def _arrange(job: dict[str, Any]) -> None:
     """Put everything where the command will see it; all is taken before anything is covered."""
-    _check(_libc.mount(None, b"/", None, _PRIVATE | _WHOLE_TREE, None))
+    check(libc.mount(None, b"/", None, _PRIVATE | _WHOLE_TREE, None))
     trees = [(path, kind, _take(path, kind)) for path, kind in job["mounts"]]
-    devices = [(name, _clone(_find(f"/dev/{name}"))) for name in _DEVICES]
-    terminal = _clone(_find(os.ttyname(0))) if job["terminal"] else None
+    devices = [(name, clone(find(f"/dev/{name}"))) for name in _DEVICES]
+    terminal = clone(find(os.ttyname(0))) if job["terminal"] else None
     if job["root"] == "read":
-        _set_read_only(_find("/"))
+        set_read_only(find("/"))
     _make_devices(devices, terminal)
     _make_proc()
+    if job["root"] == "deny":
+        shown = [(path, os.path.isdir(path)) for path, _, tree in trees if tree is not None]
+        _show_only(shown, job["links"])
     for path, _, tree in trees:
         if tree is not None:
-            _attach(tree, path)
+            attach(tree, path)
+
+
+def _show_only(shown: list[tuple[str, bool]], links: list[tuple[str, str]]) -> None:
+    """Put an empty disk in the place of the whole one, with room for what is to be seen."""
+    made = [(path, clone(find(path))) for path in ("/dev", "/proc")]
+    mount("tmpfs", "/dev", b"mode=755,size=4m")
+    os.chdir("/dev")
+    check(libc.pivot_root(b".", b"."))
+    check(libc.umount2(b".", 2))
+    os.chdir("/")
+    for path, target in links:
+        os.symlink(target, path)
+    for path, is_folder in [("/dev", True), ("/proc", True), *shown]:
+        if is_folder:
+            os.makedirs(path, exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            _touch(path)
+    set_read_only(find("/"))
+    for path, tree in made:
+        attach(tree, path)
 
 
 def _take(path: str, kind: str) -> int | None:
     """A copy of what is to be seen at a path; None if nothing is there."""
     try:
-        found = _find(path)
+        found = find(path)
     except FileNotFoundError:
         return None
     if kind == "hide":
         return _nothing(os.path.isdir(path))
-    tree = _clone(found)
+    tree = clone(found)
     if kind == "read":
-        _set_read_only(tree)
+        set_read_only(tree)
     return tree
 
 
 def _nothing(is_folder: bool) -> int:  # noqa: FBT001 - called once, by position
     """A mount of something empty that nobody may read."""
-    _mount("tmpfs", "/dev", b"mode=000,size=4k" if is_folder else b"mode=755,size=4k")
+    mount("tmpfs", "/dev", b"mode=000,size=4k" if is_folder else b"mode=755,size=4k")
     path = "/dev"
     if not is_folder:
         path = "/dev/nothing"
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0))
-    tree = _clone(_find(path))
-    _check(_libc.umount2(b"/dev", 2))
-    _set_read_only(tree)
+    tree = clone(find(path))
+    check(libc.umount2(b"/dev", 2))
+    set_read_only(tree)
     return tree
 
 
 def _make_devices(devices: list[tuple[str, int]], terminal: int | None) -> None:
-    _mount("tmpfs", "/dev", b"mode=755,size=256m")
+    mount("tmpfs", "/dev", b"mode=755,size=256m")
     for name, device in devices:
         _touch(f"/dev/{name}")
-        _attach(device, f"/dev/{name}")
+        attach(device, f"/dev/{name}")
     for name in ("pts", "shm"):
         os.mkdir(f"/dev/{name}")
     os.chmod("/dev/shm", 0o1777)  # noqa: S103, S108 - as every /dev/shm is
-    _mount("devpts", "/dev/pts", b"newinstance,ptmxmode=0666,mode=620", _NO_EXEC)
+    mount("devpts", "/dev/pts", b"newinstance,ptmxmode=0666,mode=620", _NO_EXEC)
     links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "core": "/proc/kcore"}
     streams = {name: f"/proc/self/fd/{i}" for i, name in enumerate(("stdin", "stdout", "stderr"))}
     for name, target in {**links, **streams}.items():
         os.symlink(target, f"/dev/{name}")
     if terminal is not None:
         _touch("/dev/console")
-        _attach(terminal, "/dev/console")
+        attach(terminal, "/dev/console")
 
 
 def _make_proc() -> None:
     """The processes of this namespace only; and none of the switches for the whole machine."""
-    _mount("proc", "/proc", None, _NO_EXEC)
+    mount("proc", "/proc", None, _NO_EXEC)
     for name in ("sys", "sysrq-trigger", "irq", "bus", "fs"):
         path = f"/proc/{name}"
         if os.path.lexists(path):
-            tree = _clone(_find(path))
-            _set_read_only(tree)
-            _attach(tree, path)
+            tree = clone(find(path))
+            set_read_only(tree)
+            attach(tree, path)
 
 
 def _touch(path: str) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
 
 
-def _mount(kind: str, path: str, options: bytes | None, flags: int = 0) -> None:
-    _check(
-        _libc.mount(kind.encode(), path.encode(), kind.encode(), flags | _NO_SUID, options), path
-    )
-
-
-def _find(path: str) -> int:
-    """A path as a descriptor. It was resolved before: where a link stands now, somebody put it."""
-    how = struct.pack("=QQQ", os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW, 0, _NO_SYMLINKS)
-    return _check(_call(_OPENAT2, _HERE, os.fsencode(path), how, len(how)), path)
-
-
-def _clone(found: int) -> int:
-    tree = _check(_call(_OPEN_TREE, found, b"", 1 | os.O_CLOEXEC | _EMPTY_PATH | _RECURSIVE))
-    os.close(found)
-    return tree
-
-
-def _set_read_only(tree: int) -> None:
-    attr = struct.pack("=QQQQ", _READ_ONLY, 0, 0, 0)
-    flags = _EMPTY_PATH | _RECURSIVE
-    _check(_call(_MOUNT_SETATTR, tree, b"", flags, attr, len(attr)))
-
-
-def _attach(tree: int, path: str) -> None:
-    target = _find(path)
-    # From and to are both descriptors, without paths: 0x4 and 0x40.
-    _check(_call(_MOVE_MOUNT, tree, b"", target, b"", 0x44), path)
-    os.close(target)
-    os.close(tree)
-
-
-def _restrict(writable: list[str]) -> None:
-    """Let nothing be written but what is below these, and the harmless devices."""
-    abi = _check(_call(_CREATE_RULESET, None, 0, 1))
+def _restrict(writable: list[str], readable: list[str] | None) -> None:
+    """Let nothing be written but what is below these, and the harmless devices; nor be read."""
+    abi = check(call(_CREATE_RULESET, None, 0, 1))
     written = sum(1 << bit for bit in (1, *range(4, 13)))
     written |= sum(1 << bit for bit, since in ((13, 2), (14, 3), (15, 5)) if abi >= since)
+    read = 0 if readable is None else 1 << 0 | 1 << 2 | 1 << 3
+    handled = written | read
     # Abstract sockets and signals stay below; from version 6 on.
-    ruleset = struct.pack("=QQQ", written, 0, 3) if abi >= 6 else struct.pack("=Q", written)
-    rules = _check(_call(_CREATE_RULESET, ruleset, len(ruleset), 0))
+    ruleset = struct.pack("=QQQ", handled, 0, 3) if abi >= 6 else struct.pack("=Q", handled)
+    rules = check(call(_CREATE_RULESET, ruleset, len(ruleset), 0))
+    for path in readable or ():
+        _allow(rules, path, read)
     for path in writable:
-        _allow(rules, path, written)
+        _allow(rules, path, handled)
     for name in _DEVICES:
-        _allow(rules, f"/dev/{name}", written & (1 << 1 | 1 << 14 | 1 << 15))
-    _check(_call(_RESTRICT_SELF, rules, 0))
+        _allow(rules, f"/dev/{name}", handled & ~(1 << 0))
+    check(call(_RESTRICT_SELF, rules, 0))
     os.close(rules)
 
 
 def _allow(rules: int, path: str, rights: int) -> None:
-    found = _find(path)
+    try:
+        found = find(path)
+    except FileNotFoundError:
+        return
     if not os.path.isdir(path):
-        rights &= 1 << 1 | 1 << 14 | 1 << 15
-    _check(_call(_ADD_RULE, rules, 1, struct.pack("=Qi", rights, found), 0), path)
+        rights &= 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+    check(call(_ADD_RULE, rules, 1, struct.pack("=Qi", rights, found), 0), path)
     os.close(found)
 
 
 def _give_up_rights() -> None:
     """Have no capability, and get none by running a program."""
     for capability in range(64):
-        if _libc.prctl(24, capability, 0, 0, 0):
+        if libc.prctl(24, capability, 0, 0, 0):
             break  # it was the last, or there were none
-    _check(_libc.prctl(38, 1, 0, 0, 0))
-    _check(_libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24)))
+    check(libc.prctl(38, 1, 0, 0, 0))
+    check(libc.capset(struct.pack("=II", 0x20080522, 0), bytes(24)))
 
 
 def _filter(lines: bytes) -> None:
-    kept = (_Char * len(lines)).from_buffer_copy(lines)
+    kept = (Char * len(lines)).from_buffer_copy(lines)
     program = struct.pack("@HP", len(lines) // 8, _ctypes.addressof(kept))
-    _check(_libc.prctl(22, 2, program, 0, 0))
+    check(libc.prctl(22, 2, program, 0, 0))
 
 
 def _fork() -> int:
@@ -304,7 +272,7 @@ def _fork() -> int:
 
 def _die_with_parent(signum: int = signal.SIGKILL) -> None:
     parent = os.getppid()
-    _check(_libc.prctl(1, signum, 0, 0, 0))
+    check(libc.prctl(1, signum, 0, 0, 0))
     if os.getppid() != parent:
         os._exit(_NOT_RUN)  # it died before
 
@@ -386,14 +354,3 @@ def _write(path: str, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY)
     os.write(descriptor, text.encode())
     os.close(descriptor)
-
-
-def _call(number: int, *arguments: object) -> int:
-    return int(_libc.syscall(number, *arguments))
-
-
-def _check(result: int, path: str | None = None) -> int:
-    if result < 0:
-        error = _ctypes.get_errno()
-        raise OSError(error, os.strerror(error), path)
-    return result

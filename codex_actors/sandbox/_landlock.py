@@ -9,7 +9,7 @@ import attrs
 from ..core import Reach
 from ._errors import SandboxRefused
 from ._helper import PYTHON, helper_spec
-from ._machine import machine_of, refuse_if_writable
+from ._machine import machine_of, refuse_if_unsafe
 from ._seccomp import filter_program
 from ._spec import ProcessSpec
 
@@ -17,9 +17,9 @@ from ._spec import ProcessSpec
 @final
 @attrs.frozen
 class Landlock:
-    """Runs commands that the kernel lets write below some paths only.
+    """Runs commands that the kernel lets read and write below some paths only.
 
-    Landlock adds up what is allowed: nothing below a path that is allowed can be forbidden. What
+    Where the disk may not be read, it still tells what is there and how large. Landlock adds up what is allowed: nothing below a path that is allowed can be forbidden. What
     files are like (modes, owners, times) it does not know; where not everything may be written,
     the filter lets none of that be changed.
     """
@@ -30,16 +30,17 @@ class Landlock:
         """Return an interpreter that starts the command restricted, and ends with all of it.
 
         Raises:
-            SandboxRefused: if something may not be read, or not be written below a writable
-                path; or if the command could change the interpreter.
+            SandboxRefused: if something may not be read below a readable path, or not be
+                written below a writable one; or if the command could change the interpreter.
         """
         for reason in _obstacles(reach):
             raise SandboxRefused(sandbox=self.name, reason=reason)
-        refuse_if_writable(self.name, PYTHON, reach)
+        refuse_if_unsafe(self.name, PYTHON, reach)
         everywhere = reach.writes_everywhere
         job = {
             "namespaces": False,
             "writable": None if everywhere else list(reach.writable),
+            "readable": list(reach.readable) if reach.access("/") == "deny" else None,
             "filter": filter_program(
                 machine_of(self.name), network=reach.network, metadata=everywhere, shared=False
             ),
@@ -50,7 +51,5 @@ class Landlock:
 
 def _obstacles(reach: Reach) -> list[str]:
     found = [f"it cannot keep {path!r} from being read" for path in reach.denied]
-    if reach.access("/") == "deny":
-        found.append("it cannot show only parts of the disk")
     found += [f"it cannot protect {path!r} below what is writable" for path in reach.protected]
     return found

@@ -18,6 +18,10 @@ import attrs
 
 from ..core import Reach, ReachRule, is_below
 
+# Sandboxes that are made of mounts make these anew. The machine's own would show the processes
+# outside, and through them the whole disk.
+_MADE: Final = ("/dev", "/proc")
+
 Kind: TypeAlias = Literal["write", "read", "hide"]
 _KINDS: Final[dict[str, Kind]] = {"write": "write", "read": "read", "deny": "hide"}
 
@@ -49,7 +53,7 @@ def plan_mounts(reach: Reach) -> Plan:
     mounts: dict[str, Mount] = {}
     stand_ins: list[str] = []
     for rule in reach.rules:
-        if rule.path == "/":
+        if rule.path == "/" or _is_made(rule):
             continue
         for path in _between(reach, rule.path):
             mounts.setdefault(path, Mount(path, "write"))
@@ -64,6 +68,17 @@ def plan_mounts(reach: Reach) -> Plan:
         mounts=tuple(sorted(mounts.values(), key=lambda mount: mount.path.split("/"))),
         stand_ins=tuple(dict.fromkeys(stand_ins)),
     )
+
+
+def _is_made(rule: ReachRule) -> bool:
+    in_proc = is_below(rule.path, "/proc") and rule.access != "deny"
+    return rule.path in _MADE or in_proc
+
+
+def top_links() -> tuple[tuple[str, str], ...]:
+    """Return links by which programs and libraries are found, such as /lib to usr/lib. Blocks."""
+    paths = (f"/{name}" for name in sorted(os.listdir("/")))
+    return tuple((path, os.readlink(path)) for path in paths if os.path.islink(path))
 
 
 def _mount(rule: ReachRule) -> Mount | None:

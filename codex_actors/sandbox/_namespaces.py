@@ -7,10 +7,9 @@ from typing import ClassVar, final
 import attrs
 
 from ..core import Reach
-from ._errors import SandboxRefused
 from ._helper import PYTHON, helper_spec
-from ._machine import machine_of, refuse_if_writable
-from ._mounts import plan_mounts
+from ._machine import machine_of, refuse_if_unsafe
+from ._mounts import plan_mounts, top_links
 from ._seccomp import filter_program
 from ._spec import ProcessSpec
 
@@ -26,17 +25,15 @@ class Namespaces:
         """Return an interpreter that makes the namespaces and becomes the command.
 
         Raises:
-            SandboxRefused: if only some of the disk may be read, or the command could change
-                the interpreter.
+            SandboxRefused: if the command could change the interpreter.
         """
         root = reach.access("/")
-        if root == "deny":
-            raise SandboxRefused(sandbox=self.name, reason="only parts of the disk may be read")
-        refuse_if_writable(self.name, PYTHON, reach)
+        refuse_if_unsafe(self.name, PYTHON, reach)
         plan = plan_mounts(reach)
         job = {
             "namespaces": True,
             "root": root,
+            "links": top_links() if root == "deny" else (),
             "mounts": [(mount.path, mount.kind) for mount in plan.mounts],
             "network": reach.network,
             "filter": filter_program(machine_of(self.name), network=reach.network),

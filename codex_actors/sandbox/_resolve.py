@@ -2,18 +2,29 @@
 
 Policies name places; links, missing folders and the pointer files of git worktrees decide what
 those are. They are looked at when a process is about to start, because all of them may change.
-What commands may change themselves decides nothing: a place that is reached through a link which
-lies where they may write cannot be written by that.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Final, assert_never
 
-from ..core import UNCONFINED, Reach, ReachRule, is_below, profile_of
+import attrs
+
+from ..core import (
+    UNCONFINED,
+    Confinement,
+    PathPattern,
+    Reach,
+    ReachRule,
+    is_below,
+    place_at,
+    profile_of,
+)
 from ..protocol import (
+    Bound,
     DisabledProfile,
     ExternalProfile,
     GlobPlace,
@@ -30,7 +41,7 @@ from ..protocol import (
     TmpdirPlace,
     UnknownPlace,
 )
-from ._errors import PatternsUnsupported
+from ._errors import PatternAllows
 from ._links import Way, walk
 
 PROTECTED: Final = (".git", ".agents", ".codex")
@@ -44,68 +55,127 @@ def resolve_reach(
     cwd: str,
     env: Mapping[str, str],
     *,
-    writable: Collection[str] = (),
+    writable: Sequence[str] = (),
 ) -> Reach:
     """Return what a process may touch under a policy. Blocks: call it in a thread.
+
+    Nothing is looked for that patterns match: see `find_denied`.
 
     Args:
         policy: What it is allowed.
         cwd: The root of its workspace.
         env: Where ``TMPDIR`` is looked up.
-        writable: What it may write besides: absolute, normalised, and without links.
+        writable: What it may write besides, without links.
 
     Raises:
-        PatternsUnsupported: if a profile names places by a pattern.
+        PatternAllows: if a profile allows what a pattern matches: patterns can only deny.
     """
     profile = policy if isinstance(policy, PermissionProfile) else profile_of(policy)
     match profile:
         case DisabledProfile() | ExternalProfile():
             return UNCONFINED
-        case ManagedProfile(entries=entries, network=network):
-            rules = _all_rules(entries, cwd, env, writable)
-            return Reach(rules=rules, network=network == "enabled")
+        case ManagedProfile():
+            return _managed(profile, cwd, env, (*writable, *_written(profile, cwd, env)))
         case _:
             assert_never(profile)
 
 
-def _all_rules(
-    entries: tuple[PermissionEntry, ...] | None,
-    cwd: str,
-    env: Mapping[str, str],
-    writable: Collection[str],
-) -> tuple[ReachRule, ...]:
-    if entries is None:
-        return UNCONFINED.rules
-    root = os.path.realpath(cwd)
-    ways = [
-        (entry, walk(os.path.join(cwd, spelled)))
-        for entry in entries
-        for spelled in _paths(entry.place, cwd, env)
-    ]
-    written = [*writable, *(way.end for entry, way in ways if entry.access == "write")]
-    return tuple(
-        rule
-        for entry, way in ways
-        if entry.access != "write" or _is_steady(way, written)
-        for rule in _rules(entry, way.end, root)
+def _managed(
+    profile: ManagedProfile, cwd: str, env: Mapping[str, str], written: Sequence[str]
+) -> Reach:
+    rules = (rule for entry in profile.entries or () for rule in _rules(entry, cwd, env, written))
+    return Reach(
+        rules=UNCONFINED.rules if profile.entries is None else rules,
+        network=profile.network == "enabled",
+        patterns=tuple(_patterns(profile, cwd)),
     )
 
 
-def _is_steady(way: Way, written: Collection[str]) -> bool:
-    """Whether no command can make the way lead elsewhere, by a link where it may write."""
-    return not any(is_below(link, top) for link in way.links for top in written)
+def _written(profile: ManagedProfile, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """All that may be written, as it is spelled."""
+    entries = (entry for entry in profile.entries or () if entry.access == "write")
+    return tuple(path for entry in entries for path in _absolute_paths(entry.place, cwd, env))
 
 
-def _rules(entry: PermissionEntry, path: str, root: str) -> Iterator[ReachRule]:
-    if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
-        return
-    if entry.access == "write" and not _is_named(entry.place) and _is_inside_repository(path):
-        yield ReachRule(path, "read")
-        return
-    yield ReachRule(path, entry.access)
-    if entry.access == "write":
-        for kept in _protected(path, is_workspace=path == root):
-            yield ReachRule(kept, "read")
+def bounded_reach(bounds: Sequence[Bound], env: Mapping[str, str]) -> Reach:
+    """Return what a process may touch under several policies at once, one at least. Blocks.
+
+    Raises:
+        PatternAllows: as `resolve_reach`.
+    """
+    reaches = (resolve_reach(bound.policy, bound.cwd, env) for bound in bounds)
+    return reduce(Reach.narrowed_by, reaches)
+
+
+def resolve_confinement(policy: SandboxPolicy, cwd: str, env: Mapping[str, str]) -> Confinement:
+    """Return what a process may touch under a policy, and who sees to it. Blocks.
+
+    This is for comparing: wherever links lead counts, also where they would not be followed.
+
+    Raises:
+        PatternAllows: as `resolve_reach`.
+    """
+    match profile_of(policy):
+        case DisabledProfile():
+            return Confinement(by="nobody", reach=UNCONFINED)
+        case ExternalProfile(network=network):
+            open_ = attrs.evolve(UNCONFINED, network=network == "enabled")
+            return Confinement(by="somebody else", reach=open_)
+        case ManagedProfile() as profile:
+            return Confinement(by="us", reach=_managed(profile, cwd, env, ()))
+
+
+def _patterns(profile: ManagedProfile, cwd: str) -> Iterator[PathPattern]:
+    root = os.path.realpath(cwd)
+    for entry in profile.entries or ():
+        place = place_at(entry.place, root)
+        if not isinstance(place, GlobPlace):
+            continue
+        if entry.access != "deny":
+            raise PatternAllows(place.pattern, entry.access)
+        yield _pattern(os.path.normpath(place.pattern), profile.glob_scan_max_depth)
+
+
+def _pattern(text: str, max_depth: int | None) -> PathPattern:
+    """The pattern, as it is for paths without links."""
+    base = PathPattern(text).base
+    rest = text.removeprefix(base).lstrip("/")
+    return PathPattern(os.path.join(os.path.realpath(base), rest), max_depth)
+
+
+def _absolute_paths(place: Place, cwd: str, env: Mapping[str, str]) -> Iterator[str]:
+    root = os.path.realpath(cwd)
+    for spelled in _paths(place, cwd, env):
+        yield os.path.normpath(os.path.join(root, spelled))
+
+
+def _is_led_away(way: Way, written: Sequence[str]) -> bool:
+    """Whether a link leads out of a writable folder: a command may have put it there."""
+    return any(
+        is_below(link, top) and not is_below(way.end, top)
+        for top in map(os.path.realpath, written)
+        for link in way.links
+    )
+
+
+def _rules(
+    entry: PermissionEntry, cwd: str, env: Mapping[str, str], written: Sequence[str]
+) -> Iterator[ReachRule]:
+    root = os.path.realpath(cwd)
+    for spelled in _absolute_paths(entry.place, cwd, env):
+        way = walk(spelled)
+        path = way.end
+        if entry.access == "write" and _is_led_away(way, written):
+            continue
+        if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
+            continue
+        if entry.access == "write" and not _is_named(entry.place) and _is_inside_repository(path):
+            yield ReachRule(path, "read")
+            continue
+        yield ReachRule(path, entry.access)
+        if entry.access == "write":
+            for kept in _protected(path, is_workspace=path == root):
+                yield ReachRule(kept, "read")
 
 
 def _is_named(place: Place) -> bool:
@@ -141,9 +211,7 @@ def _paths(place: Place, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
             return (tmpdir,) if os.path.isabs(tmpdir) else ()
         case SlashTmpPlace():
             return ("/tmp",) if os.path.isdir("/tmp") else ()  # noqa: S108 - it means /tmp
-        case GlobPlace(pattern):
-            raise PatternsUnsupported(pattern)
-        case UnknownPlace():
+        case GlobPlace() | UnknownPlace():
             return ()
         case _:
             assert_never(place)

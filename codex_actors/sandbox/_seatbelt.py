@@ -8,6 +8,7 @@ from typing import ClassVar, Final, final
 import attrs
 
 from ..core import Reach, ReachRule
+from ._machine import refuse_patterns
 from ._spec import ProcessSpec
 
 _PROGRAM: Final = "/usr/bin/sandbox-exec"
@@ -36,7 +37,12 @@ class Seatbelt:
     name: ClassVar[str] = "seatbelt"
 
     def confine(self, spec: ProcessSpec, reach: Reach) -> ProcessSpec:
-        """Return ``sandbox-exec`` with a profile for ``reach``. Refuses nothing."""
+        """Return ``sandbox-exec`` with a profile for ``reach``.
+
+        Raises:
+            SandboxRefused: if nobody has looked for what the patterns match.
+        """
+        refuse_patterns(self.name, reach)
         return attrs.evolve(spec, argv=(_PROGRAM, "-p", seatbelt_profile(reach), "--", *spec.argv))
 
 

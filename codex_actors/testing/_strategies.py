@@ -29,6 +29,7 @@ from ..protocol import (
     ToolOutput,
 )
 from ._permission_strategies import permissions
+from ._profile_strategies import profiled_policies
 
 
 def texts(*, min_size: int = 0, max_size: int = 12) -> st.SearchStrategy[str]:
@@ -184,12 +185,8 @@ def approval_policies() -> st.SearchStrategy[p.ApprovalPolicy]:
 
 def sandbox_policies() -> st.SearchStrategy[p.SandboxPolicy]:
     """Every sandbox policy."""
-    return st.one_of(
-        st.just(p.DangerFullAccess()),
-        _built(p.ReadOnly),
-        _built(p.ExternalSandbox),
-        _built(p.WorkspaceWrite),
-    )
+    older = map(_built, (p.ReadOnly, p.ExternalSandbox, p.WorkspaceWrite))
+    return st.one_of(st.just(p.DangerFullAccess()), *older, profiled_policies())
 
 
 def user_inputs() -> st.SearchStrategy[p.UserInput]:
@@ -262,6 +259,7 @@ def _by_type() -> dict[Any, st.SearchStrategy[Any]]:
         p.Item: items(),
         p.TurnItem: turn_items(),
         p.ErrorInfo: error_infos(),
+        p.Profiled: profiled_policies(),
         p.AgentPath: agent_paths(),
         tuple[p.UserInput, ...]: _inputs(),
     }

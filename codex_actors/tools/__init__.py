@@ -16,6 +16,7 @@ from ._exec_command import EXEC_COMMAND as EXEC_COMMAND
 from ._exec_command import exec_command as exec_command
 from ._guard import AsksNobody as AsksNobody
 from ._guard import Guard as Guard
+from ._limits import reach_of as reach_of
 from ._patch_files import FileTrouble as FileTrouble
 from ._plan import UPDATE_PLAN as UPDATE_PLAN
 from ._request_permissions import REQUEST_PERMISSIONS as REQUEST_PERMISSIONS

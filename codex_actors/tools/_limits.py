@@ -7,8 +7,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from ..core import NO_EXTRA, Reach, ReachRule, tokens_of_bytes, widen
-from ..protocol import ExtraPermissions, ManagedProfile, ReadOnly, Settings, TruncationPolicy
-from ..sandbox import resolve_reach
+from ..protocol import (
+    Bound,
+    ExtraPermissions,
+    ManagedProfile,
+    ReadOnly,
+    Settings,
+    TruncationPolicy,
+)
+from ..sandbox import bounded_reach, resolve_reach
 
 DEFAULT_OUTPUT_TOKENS: Final = 10_000
 """Tokens of output that a command's call gets when the model does not say; as Codex does."""
@@ -36,8 +43,8 @@ def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
         settings: The agent's.
         extra: What it may touch beyond its policy.
     """
-    policy = settings.sandbox_policy or ReadOnly()
-    reach = resolve_reach(policy, settings.cwd, settings.environment)
+    own = Bound(policy=settings.sandbox_policy or ReadOnly(), cwd=settings.cwd)
+    reach = bounded_reach((own, *settings.bounds), settings.environment)
     if extra == NO_EXTRA:
         return reach
     more = ManagedProfile(entries=extra.files)

@@ -72,7 +72,7 @@ def read_content(path: str, reach: Reach, *, most: int | None = None) -> Content
         ValueError: if it is no path.
     """
     real = os.path.realpath(path)
-    if not reach.may_read(real):
+    if reach.matches(os.path.normpath(path)) or not reach.may_read(real):
         raise PermissionError(errno.EACCES, "Permission denied")
     with open_spot(real) as spot:
         return spot.read(most=most)

@@ -110,6 +110,7 @@ class ExecSessions:
             spec,
             DangerFullAccess() if permit.unconfined else policy,
             workspace=context.settings.cwd,
+            bounds=() if permit.unconfined else context.settings.bounds,
             sandbox=self._sandbox,
             extra=permit.extra,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
 import cattrs
@@ -20,8 +21,8 @@ from ..protocol import (
 from ._approvals import register_approvals
 from ._events import register_events
 from ._ops import register_ops, retagged
-from ._policies import register_policies
-from ._shapes import plain_converter, structure
+from ._policies import gather_policy, register_policies, spread_policy
+from ._shapes import plain_converter, reshape, structure
 from ._tasks import register_tasks
 from ._turn_items import register_turn_items
 
@@ -35,6 +36,8 @@ def make_converter() -> cattrs.Converter:
     register_events(converter)
     register_ops(converter)
     register_tasks(converter)
+    gather, spread = partial(gather_policy, converter), partial(spread_policy, converter)
+    reshape(converter, AgentPlan, read=gather, write=spread)
     return converter
 
 

@@ -11,8 +11,8 @@ import cattrs
 
 from .. import protocol as p
 from ._items import decode_item, item_fields
-from ._policies import policy_of_profile, profile_fields
-from ._shapes import Misfit, rename, reshape, structure, table, without
+from ._policies import always_spread, gather_policy
+from ._shapes import Misfit, rename, reshape, table, without
 from ._turn_items import duration_of, read_command, read_path, seconds_of, unparsed, write_path
 from ._unions import TaggedUnion
 
@@ -94,7 +94,7 @@ def register_events(converter: cattrs.Converter) -> None:
 
 def _register_settings(converter: cattrs.Converter) -> None:
     rename(converter, p.SettingsApplied, effort="reasoning_effort")
-    with_policy = partial(_with_policy, converter)
+    with_policy = partial(gather_policy, converter)
     with_profile = partial(_with_profile, converter)
     reshape(
         converter,
@@ -149,20 +149,8 @@ def _nested_settings(fields: dict[str, Any]) -> dict[str, Any]:
     return {"thread_id": fields["thread_id"], "thread_settings": settings}
 
 
-def _with_policy(converter: cattrs.Converter, fields: dict[str, Any]) -> dict[str, Any]:
-    if "sandbox_policy" in fields or "permission_profile" not in fields:
-        return fields
-    policy = policy_of_profile(table(fields["permission_profile"]))
-    return {**fields, "sandbox_policy": converter.unstructure(policy, p.SandboxPolicy)}
-
-
 def _with_profile(converter: cattrs.Converter, fields: dict[str, Any]) -> dict[str, Any]:
-    policy = structure(converter, fields["sandbox_policy"], p.SandboxPolicy)
-    return {
-        **fields,
-        "approvals_reviewer": "user",
-        "permission_profile": profile_fields(policy),
-    }
+    return {**always_spread(converter, fields), "approvals_reviewer": "user"}
 
 
 def _read_command_end(fields: dict[str, Any]) -> dict[str, Any]:

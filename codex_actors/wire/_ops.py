@@ -7,6 +7,7 @@ settings; the older ``user_turn``, which always states all of them, is read as w
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -26,6 +27,7 @@ from ..protocol import (
     UserTurn,
 )
 from ._approvals import decide_tag
+from ._policies import gather_policy, spread_policy
 from ._shapes import rename, reshape, without
 from ._unions import TaggedUnion
 
@@ -49,11 +51,16 @@ _OPS: Final = TaggedUnion(
     },
     other=UnknownOp,
 )
-_OVERRIDES: Final = tuple(field.name for field in attrs.fields(Overrides))
+_OVERRIDES: Final = (
+    *(field.name for field in attrs.fields(Overrides)),
+    *("permission_profile", "active_permission_profile"),
+)
 
 
 def register_ops(converter: cattrs.Converter) -> None:
     """Teach the converter operations; it knows policies, inputs and items already."""
+    gather, spread = partial(gather_policy, converter), partial(spread_policy, converter)
+    reshape(converter, Overrides, read=gather, write=spread)
     rename(converter, UserTurn, output_schema="final_output_json_schema")
     reshape(converter, UserTurn, read=_gathered, write=_scattered)
     reshape(converter, OverrideSettings, read=_gathered, write=_scattered)

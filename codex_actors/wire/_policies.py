@@ -1,12 +1,14 @@
 """How policies are spelled, the reference's newer permission profiles included.
 
-A profile says more than a sandbox policy does. Reading one gives the policy that lets a process
-write no more than the profile does; writing a policy gives the profile that means the same.
+A profile says more than the older policies do. Whoever has a policy has three fields of it: the
+older policy that comes nearest, the profile, and where that came from. The last two are read
+before the first.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
 import cattrs
 
@@ -15,12 +17,19 @@ from ..protocol import (
     DangerFullAccess,
     ExternalSandbox,
     Granular,
+    PermissionProfile,
+    Profiled,
     ReadOnly,
     SandboxPolicy,
     WorkspaceWrite,
 )
-from ._shapes import reshape, structure, table
+from ._json import encode_json
+from ._profiles import at_directory, from_directory, register_profiles
+from ._shapes import Misfit, reshape, structure, table, without
 from ._unions import TaggedUnion, optional_hooks
+
+OlderPolicy: TypeAlias = DangerFullAccess | ReadOnly | ExternalSandbox | WorkspaceWrite
+"""What was there before profiles."""
 
 _SANDBOXES: Final = TaggedUnion(
     tags={
@@ -28,13 +37,17 @@ _SANDBOXES: Final = TaggedUnion(
         "read-only": ReadOnly,
         "external-sandbox": ExternalSandbox,
         "workspace-write": WorkspaceWrite,
+        # Never seen outside: see `spread_policy`.
+        "profiled": Profiled,
     }
 )
+_PROTECTED: Final = (".git", ".agents", ".codex", ".aws")
 _WORDS: Final = ("untrusted", "on-request", "on-failure", "never")
 
 
 def register_policies(converter: cattrs.Converter) -> None:
     """Teach the converter policies."""
+    register_profiles(converter)
     reshape(converter, ReadOnly, write=_terse)
     _SANDBOXES.register(converter, SandboxPolicy)
 
@@ -51,7 +64,97 @@ def register_policies(converter: cattrs.Converter) -> None:
     optional_hooks(converter, ApprovalPolicy, read, write)
 
 
-def profile_fields(policy: SandboxPolicy) -> dict[str, Any]:
+def spread_policy(converter: cattrs.Converter, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of something with a policy; of one that is a profile, all three of them."""
+    match fields.get("sandbox_policy"):
+        case {"type": "profiled", "profile": dict(profile), **more}:
+            nearest = converter.unstructure(policy_of_profile(profile), SandboxPolicy)
+            active = more.get("active")
+            said = {} if active is None else {"active_permission_profile": active}
+            return {**fields, "sandbox_policy": nearest, "permission_profile": profile, **said}
+        case _:
+            return fields
+
+
+def always_spread(converter: cattrs.Converter, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of something with a policy, all three of them whatever it is."""
+    spread = spread_policy(converter, fields)
+    if "permission_profile" not in spread:
+        policy = structure(converter, spread["sandbox_policy"], SandboxPolicy)
+        spread = {**spread, "permission_profile": profile_fields(policy)}
+    return spread
+
+
+def gather_policy(
+    converter: cattrs.Converter, fields: dict[str, Any], *, cwd: str = "/"
+) -> dict[str, Any]:
+    """The fields of something with a policy, the policy in one.
+
+    Args:
+        converter: It knows policies.
+        fields: As they are spelled.
+        cwd: The directory that the profile is spelled for; without, it is for any.
+    """
+    profile = fields.get("permission_profile")
+    if not isinstance(profile, dict):
+        return fields
+    rest = without(fields, "permission_profile", "active_permission_profile")
+    active = fields.get("active_permission_profile")
+    said = _older(converter, rest.get("sandbox_policy"))
+    if active is None and said is not None and _is_all(profile, said, cwd):
+        return rest
+    profile = from_directory(profile, cwd)
+    nearest = policy_of_profile(profile)
+    if not _is_readable(converter, profile) or (active is None and _is_all(profile, nearest, cwd)):
+        return {**rest, "sandbox_policy": converter.unstructure(nearest, SandboxPolicy)}
+    return {**rest, "sandbox_policy": {"type": "profiled", "profile": profile, "active": active}}
+
+
+def _older(converter: cattrs.Converter, fields: Any) -> OlderPolicy | None:
+    try:
+        policy = structure(converter, fields, SandboxPolicy)
+    except Misfit:
+        return None
+    return None if isinstance(policy, Profiled) else policy
+
+
+def _is_readable(converter: cattrs.Converter, profile: dict[str, Any]) -> bool:
+    try:
+        structure(converter, profile, PermissionProfile)
+    except Misfit:
+        return False
+    return True
+
+
+def _is_all(profile: Mapping[str, Any], policy: OlderPolicy, cwd: str) -> bool:
+    """Whether the policy says all that the profile does."""
+    one, other = (at_directory(p, cwd) for p in (profile, profile_fields(policy)))
+    return bool(_essence(one) == _essence(other))
+
+
+def _essence(profile: Mapping[str, Any]) -> Any:
+    match profile:
+        case {"type": "managed", "file_system": {"entries": list(entries)}, "network": network}:
+            kept = (_bare(entry) for entry in entries if not _is_usual(entry))
+            return network, frozenset(map(encode_json, kept))
+        case _:
+            return profile
+
+
+def _bare(entry: Any) -> dict[str, Any]:
+    return without(entry, "missing_path_behavior") if isinstance(entry, dict) else {"": entry}
+
+
+def _is_usual(entry: Any) -> bool:
+    """Whether the entry protects what configures agents: policies do that without a word."""
+    match entry:
+        case {"access": "read", "path": {"path": str(name)} | {"value": {"subpath": str(name)}}}:
+            return name.rpartition("/")[2] in _PROTECTED
+        case _:
+            return False
+
+
+def profile_fields(policy: OlderPolicy) -> dict[str, Any]:
     """The permission profile that means the same as the policy."""
     match policy:
         case DangerFullAccess():
@@ -64,7 +167,7 @@ def profile_fields(policy: SandboxPolicy) -> dict[str, Any]:
             return _managed([_ROOT, *_writable(policy)], network=network)
 
 
-def policy_of_profile(profile: dict[str, Any]) -> SandboxPolicy:
+def policy_of_profile(profile: Mapping[str, Any]) -> OlderPolicy:
     """The policy closest to a permission profile that lets nothing more be written."""
     network = profile.get("network") == "enabled"
     match profile:
@@ -78,7 +181,7 @@ def policy_of_profile(profile: dict[str, Any]) -> SandboxPolicy:
             return ReadOnly(network_access=network)
 
 
-def _policy_of_entries(entries: list[Any], *, network: bool) -> SandboxPolicy:
+def _policy_of_entries(entries: list[Any], *, network: bool) -> OlderPolicy:
     written: list[Any] = [
         entry.get("path")
         for entry in entries

@@ -20,6 +20,8 @@ from ..protocol import (
 from ._converter import decode_event, encode_event, make_converter
 from ._items import decode_item, encode_item
 from ._json import BadJson, WireError, decode_json, decode_object, encode_json
+from ._policies import always_spread, gather_policy
+from ._profiles import at_directory
 from ._shapes import Misfit, reshape, structure, table, without
 
 
@@ -135,6 +137,17 @@ def _write_meta(fields: dict[str, Any]) -> dict[str, Any]:
     return _scatter_extra({**fields, "base_instructions": spelled})
 
 
+def _read_context(fields: dict[str, Any]) -> dict[str, Any]:
+    gathered = gather_policy(_CONVERTER, fields, cwd=str(fields.get("cwd")))
+    return _gather_extra(TurnContext, gathered)
+
+
+def _write_context(fields: dict[str, Any]) -> dict[str, Any]:
+    spread = always_spread(_CONVERTER, fields)
+    profile = at_directory(spread["permission_profile"], spread["cwd"])
+    return _scatter_extra({**spread, "permission_profile": profile})
+
+
 _ENVELOPE: Final = frozenset({"timestamp", "ordinal", "type", "payload"})
 _ANONYMOUS: Final = {"timestamp": "", "cwd": "", "originator": "", "cli_version": ""}
 _CLASSES: Final[Mapping[str, type[Any]]] = {
@@ -145,10 +158,10 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
 _TAGS: Final[Mapping[type[Any], str]] = {cls: tag for tag, cls in _CLASSES.items()}
 _CONVERTER: Final = make_converter()
 reshape(_CONVERTER, SessionMeta, read=_read_meta, write=_write_meta)
-for _cls in (TurnContext, Compacted):
-    reshape(
-        _CONVERTER,
-        _cls,
-        read=lambda fields, cls=_cls: _gather_extra(cls, fields),  # type: ignore[misc]
-        write=_scatter_extra,
-    )
+reshape(_CONVERTER, TurnContext, read=_read_context, write=_write_context)
+reshape(
+    _CONVERTER,
+    Compacted,
+    read=lambda fields: _gather_extra(Compacted, fields),
+    write=_scatter_extra,
+)

@@ -15,18 +15,26 @@ from codex_actors.agents import (
     UnknownModel,
     UnknownSummary,
 )
-from codex_actors.agents._authority import child_settings
-from codex_actors.core import is_within
+from codex_actors.agents._authority import bound_of, child_settings, is_allowed
 from codex_actors.protocol import (
+    Bound,
     DangerFullAccess,
+    GlobPlace,
+    ManagedProfile,
     ModelInfo,
     Overrides,
+    PathPlace,
+    PermissionEntry,
+    Profiled,
+    ProjectPlace,
     ReadOnly,
     Role,
+    RootPlace,
     SandboxPolicy,
     Settings,
     WorkspaceWrite,
 )
+from codex_actors.sandbox import bounded_reach
 
 from .support import settings
 
@@ -226,6 +234,119 @@ def test_where_nobody_chose_only_reading_is_given() -> None:
         child(parent, sandbox_policy=WorkspaceWrite())
 
 
+# --- where paths lead ---
+
+NARROW = WorkspaceWrite(exclude_slash_tmp=True, exclude_tmpdir_env_var=True)
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Settings:
+    """Somebody who may write in a folder that has a folder and a link to the outside."""
+    top = tmp_path.resolve()
+    (top / "w" / "sub").mkdir(parents=True)
+    (top / "outside").mkdir()
+    (top / "w" / "link").symlink_to(top / "outside")
+    return attrs.evolve(PARENT, cwd=str(top / "w"), sandbox_policy=NARROW)
+
+
+def rooted(*roots: str) -> WorkspaceWrite:
+    return attrs.evolve(NARROW, writable_roots=roots)
+
+
+def test_a_root_below_the_parents_is_allowed(owner: Settings) -> None:
+    policy = rooted(f"{owner.cwd}/sub")
+
+    made = child(owner, sandbox_policy=policy)
+
+    assert policy == made.sandbox_policy
+    assert (Bound(policy=NARROW, cwd=owner.cwd),) == made.bounds
+    assert made.bounds == child(made).bounds
+
+
+@pytest.mark.parametrize("root", ["link", "../outside", ".git"])
+def test_a_root_that_only_seems_to_be_below_is_refused(owner: Settings, root: str) -> None:
+    with pytest.raises(AuthorityWidened):
+        child(owner, sandbox_policy=rooted(f"{owner.cwd}/{root}"))
+
+
+@pytest.mark.parametrize("cwd", ["link", "../outside"])
+def test_a_directory_that_only_seems_to_be_below_is_refused(owner: Settings, cwd: str) -> None:
+    with pytest.raises(AuthorityWidened) as caught:
+        child(owner, cwd=cwd)
+
+    assert "working directory" == caught.value.what
+
+
+def test_a_link_that_is_made_later_leads_nowhere_else(owner: Settings) -> None:
+    made = child(owner, cwd="sub")
+    outside = Path(owner.cwd).parent / "outside"
+    assert made.sandbox_policy is not None
+    (Path(owner.cwd) / "sub").rmdir()
+    (Path(owner.cwd) / "sub").symlink_to(outside)
+
+    own = Bound(policy=made.sandbox_policy, cwd=made.cwd)
+
+    assert bounded_reach((own,), {}).may_write(str(outside))
+    assert not bounded_reach((own, *made.bounds), {}).may_write(str(outside))
+
+
+def profiled(*denied: str, root: str | None = None) -> Profiled:
+    entries = [
+        PermissionEntry(place=RootPlace(), access="read"),
+        PermissionEntry(place=ProjectPlace(), access="write"),
+        *(PermissionEntry(place=GlobPlace(pattern), access="deny") for pattern in denied),
+    ]
+    if root is not None:
+        entries.append(PermissionEntry(place=PathPlace(root), access="write"))
+    return Profiled(profile=ManagedProfile(entries=tuple(entries)))
+
+
+def test_who_moves_keeps_what_was_denied_where_he_came_from(owner: Settings) -> None:
+    owner = attrs.evolve(owner, sandbox_policy=profiled("**/*.env"))
+
+    made = child(owner, cwd="sub")
+    reach = bounded_reach((bound_of(made),), {})
+
+    assert reach.may_write(f"{owner.cwd}/sub/f")
+    assert not reach.may_write(f"{owner.cwd}/f")
+    assert not reach.may_read(f"{owner.cwd}/x.env")
+    assert not reach.may_read(f"{owner.cwd}/sub/x.env")
+
+
+@pytest.mark.parametrize(
+    ("wished", "granted"),
+    [
+        (profiled("**/*.env"), True),
+        (profiled("**/*.env", "**/*.pem"), True),
+        (profiled(), False),
+        (profiled("*.env"), False),
+        (profiled("**/*.env", root="/elsewhere"), False),
+        (profiled("**/*.env", root="link"), False),
+    ],
+)
+def test_profiles_only_narrow(owner: Settings, wished: SandboxPolicy, granted: bool) -> None:
+    owner = attrs.evolve(owner, sandbox_policy=profiled("**/*.env"))
+    if not granted:
+        with pytest.raises(AuthorityWidened):
+            child(owner, sandbox_policy=wished)
+        return
+
+    assert wished == child(owner, sandbox_policy=wished).sandbox_policy
+
+
+def test_a_mode_is_had_with_what_the_parent_may_not_read(owner: Settings) -> None:
+    owner = attrs.evolve(owner, sandbox_policy=profiled("**/*.env"))
+
+    reading = child(owner, role=role(sandbox_policy=ReadOnly()), cwd="sub")
+    reach = bounded_reach((bound_of(reading),), {})
+
+    assert reach.may_read("/")
+    assert () == reach.writable
+    assert not reach.may_read(f"{owner.cwd}/x.env")
+    with pytest.raises(AuthorityWidened):
+        child(owner, sandbox_policy=ReadOnly(network_access=True))
+
+
 # --- laws ---
 
 SANDBOXES: st.SearchStrategy[SandboxPolicy] = st.one_of(
@@ -268,14 +389,15 @@ def test_a_wish_is_granted_or_refused(
         return
 
     assert made.sandbox_policy is not None
-    assert is_within(made.sandbox_policy, sandbox)
+    assert is_allowed(parent, bound_of(made))
     assert wishes.model in (None, made.model.slug)
     assert not made.model.is_fallback
     assert made.effort is None or made.effort in made.model.efforts
     for name in ("effort", "summary", "sandbox_policy", "approval_policy"):
         assert getattr(wishes, name) in (None, getattr(made, name))
     if kind is not None and kind.sandbox_policy is not None:
-        assert is_within(made.sandbox_policy, kind.sandbox_policy)
+        as_role = attrs.evolve(made, sandbox_policy=kind.sandbox_policy)
+        assert is_allowed(as_role, bound_of(made))
     assert parent.approval_policy == made.approval_policy
 
 

@@ -33,11 +33,14 @@ from codex_actors.protocol import (
     Denied,
     ExtraPermissions,
     FileChangeItem,
+    GlobPlace,
     GrantedPermissions,
     Granular,
     ItemCompleted,
+    ManagedProfile,
     PathPlace,
     PermissionEntry,
+    Profiled,
     TimedOut,
     WarningRaised,
 )
@@ -125,6 +128,19 @@ async def test_rules_that_allow_go_without_the_sandbox_and_without_a_question() 
     assert permit.unconfined
     assert not permit.is_escalated
     assert [] == approver.asked
+
+
+@pytest.mark.parametrize("rules", [False, True])
+async def test_what_must_not_be_read_keeps_everything_in_the_sandbox(*, rules: bool) -> None:
+    denied = PermissionEntry(place=GlobPlace("**/*.env"), access="deny")
+    policy = Profiled(profile=ManagedProfile(entries=(denied,)))
+    world, _ = scripted(Approved(), **({"rules": allowing("make", "install")} if rules else {}))
+    guard = world.guard(sandbox_policy=policy, approval_policy="untrusted")
+
+    permit = await guard.admit_command(escalated("make", "install"))
+
+    assert isinstance(permit, Permit)
+    assert not permit.unconfined
 
 
 async def test_under_full_access_an_escalation_is_nothing_to_ask_about() -> None:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from codex_actors.cli._errors import UsageError
 from codex_actors.cli._sandbox_command import sandbox_command
+from codex_actors.config import SettingsError
 from codex_actors.sandbox import CouldNotStart, find_sandboxes
 
 NAMES = [sandbox.name for sandbox in find_sandboxes()]
@@ -53,6 +55,41 @@ def test_full_access_needs_nothing(tmp_path: Path) -> None:
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(CouldNotStart, match="does not exist"):
         sandbox_command(["-C", str(tmp_path), "--", "no-such-program"])
+
+
+@pytest.mark.skipif(NAMES == ["landlock"], reason="nothing here can deny what is below a root")
+def test_a_permission_profile(
+    tmp_path: Path, home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (home / "config.toml").write_text(
+        """
+        sandbox_mode = "read-only"
+        [permissions.dev]
+        extends = ":read-only"
+        [permissions.dev.filesystem]
+        ":new" = "read"
+        ":workspace_roots" = {"." = "write", "*.env" = "deny"}
+        """
+    )
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.env").write_text("hush")
+
+    status = sandbox_command(
+        ["-P", "dev", "-C", str(work), "--", "sh", "-c", "echo x > f; cat a.env"]
+    )
+
+    out, err = capfd.readouterr()
+    assert (1, "", True) == (status, out, (work / "f").exists())
+    assert "is no place that is known here" in err
+    assert "Permission denied" in err
+
+
+def test_a_profile_says_it_all(home: Path) -> None:
+    with pytest.raises(UsageError, match="--network cannot be used with --permission-profile"):
+        sandbox_command(["-P", ":workspace", "--network", "--", "true"])
+    with pytest.raises(SettingsError, match="there is no profile 'nobody'"):
+        sandbox_command(["-P", "nobody", "-C", str(home), "--", "true"])
 
 
 def test_the_command_sees_what_commands_of_agents_see(

@@ -72,6 +72,7 @@ def test_facts_have_their_sources(tmp_path: Path) -> None:
     assert found.facts == (
         Entry("home directory", str(tmp_path), "environment variable CODEX_HOME"),
         Entry("working directory", "/w", "-C, or where the program was started"),
+        Entry("permissions", None, "default"),
         Entry("base URL", "https://api.openai.com/v1", "provider openai"),
         Entry("key", "***", "environment variable OPENAI_API_KEY"),
         Entry("shell", "/bin/sh", "environment variable SHELL"),

@@ -18,7 +18,7 @@ from codex_actors.config._guides import (
     list_names,
     read_guides,
 )
-from codex_actors.core import Guides
+from codex_actors.core import Guides, PathPattern, Reach, ReachRule
 from codex_actors.protocol import GuideRules
 
 RULES = GuideRules()
@@ -258,3 +258,22 @@ def test_every_text_is_in_what_is_joined(of_user: list[str], of_project: list[st
     if joined is not None:
         assert all(part.strip() in joined.text for part in (*of_user, *of_project))
         assert ("/w" if of_project else None) == joined.directory
+
+
+def test_what_may_not_be_read_is_as_if_it_were_not_there(home: Path, project: Path) -> None:
+    (home / "AGENTS.md").write_text("mine\n")
+    (project / "sub").mkdir()
+    for name in ("AGENTS.override.md", "AGENTS.md", "sub/AGENTS.md", "secret.md"):
+        (project / name).write_text(f"{name}\n")
+    (project / "sub" / "AGENTS.override.md").symlink_to("../secret.md")
+    top = os.path.realpath(project)
+    reach = Reach(
+        rules=[ReachRule("/", "read"), ReachRule(f"{top}/secret.md", "deny")],
+        network=False,
+        patterns=(PathPattern(f"{top}/*.override.md"),),
+    )
+
+    found = read_guides(RULES, home=str(home), cwd=f"{top}/sub", reach=reach)
+
+    assert (f"{home}/AGENTS.md", f"{top}/AGENTS.md", f"{top}/sub/AGENTS.md") == found.sources
+    assert () == found.warnings

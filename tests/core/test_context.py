@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
+from codex_actors.core import sandbox_mode
 from codex_actors.core._context import (
     ContextTexts,
     Guides,
@@ -19,7 +20,6 @@ from codex_actors.core._context import (
     find_guides,
     initial_context,
     is_context,
-    sandbox_mode,
 )
 from codex_actors.protocol import (
     DangerFullAccess,

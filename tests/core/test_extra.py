@@ -5,7 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_actors.core import NO_EXTRA, Reach, ReachRule, add_extra, grant_within, lacks, widen
+from codex_actors.core import (
+    NO_EXTRA,
+    PathPattern,
+    Reach,
+    ReachRule,
+    add_extra,
+    grant_within,
+    lacks,
+    widen,
+)
 from codex_actors.protocol import ExtraPermissions, PathPlace, PermissionEntry
 from codex_actors.testing._permission_strategies import permissions
 
@@ -17,6 +26,7 @@ reaches = st.builds(
         max_size=4,
     ),
     network=st.booleans(),
+    patterns=st.sampled_from([(), (PathPattern("/a/*"),), (PathPattern("/**/c"),)]),
 )
 
 
@@ -26,7 +36,7 @@ def test_widening_takes_nothing_away_and_opens_nothing_denied(reach: Reach, more
 
     assert wider.includes(reach)
     for path in PATHS:
-        if any(denied == path for denied in reach.denied):
+        if reach.matches(path) or any(denied == path for denied in reach.denied):
             assert not wider.may_read(path)
 
 

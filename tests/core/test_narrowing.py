@@ -2,52 +2,75 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
 import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from codex_actors.core._narrowing import is_within
-from codex_actors.protocol import (
-    DangerFullAccess,
-    ExternalSandbox,
-    ReadOnly,
-    SandboxPolicy,
-    WorkspaceWrite,
+from codex_actors.core import (
+    UNCONFINED,
+    Confinement,
+    Confiner,
+    PathPattern,
+    Reach,
+    ReachRule,
+    is_within,
 )
+from codex_actors.protocol import Access
 
-FULL = DangerFullAccess()
-ROOTS = st.lists(st.sampled_from(["/a", "/b"]), max_size=2).map(tuple)
-POLICIES: st.SearchStrategy[SandboxPolicy] = st.one_of(
-    st.just(FULL),
-    st.builds(ReadOnly, network_access=st.booleans()),
-    st.builds(ExternalSandbox, network_access=st.sampled_from(["restricted", "enabled"])),
-    st.builds(
-        WorkspaceWrite,
-        writable_roots=ROOTS,
-        network_access=st.booleans(),
-        exclude_tmpdir_env_var=st.booleans(),
-        exclude_slash_tmp=st.booleans(),
-    ),
+FULL = Confinement(by="nobody", reach=UNCONFINED)
+PATHS = st.lists(st.sampled_from(["a", "b", "x.env"]), max_size=3).map(lambda p: "/" + "/".join(p))
+ACCESS: st.SearchStrategy[Access] = st.sampled_from(["read", "write", "deny"])
+PATTERNS = st.sampled_from([PathPattern("/**/*.env"), PathPattern("/a/*.env")])
+REACHES = st.builds(
+    Reach,
+    rules=st.lists(st.builds(ReachRule, PATHS, ACCESS), max_size=5),
+    network=st.booleans(),
+    patterns=st.lists(PATTERNS, max_size=2, unique=True).map(tuple),
 )
-Within = Callable[[SandboxPolicy, SandboxPolicy], bool]
+CONFINEMENTS = st.one_of(
+    st.just(FULL),
+    st.builds(Confinement, by=st.just("us"), reach=REACHES),
+    st.booleans().map(lambda on: outside(network=on)),
+)
+WIDTH = {"deny": 0, "read": 1, "write": 2}
+FREEDOM: tuple[Confiner, ...] = ("us", "somebody else", "nobody")
+Within = Callable[[Confinement, Confinement], bool]
+
+
+def outside(*, network: bool) -> Confinement:
+    return Confinement(by="somebody else", reach=attrs.evolve(UNCONFINED, network=network))
+
+
+def ours(rules: dict[str, Access], *patterns: str, network: bool = False) -> Confinement:
+    reach = Reach(
+        rules=[ReachRule(*rule) for rule in rules.items()],
+        network=network,
+        patterns=tuple(map(PathPattern, patterns)),
+    )
+    return Confinement(by="us", reach=reach)
+
+
+READ = ours({"/": "read"})
+WORK = ours({"/": "read", "/w": "write", "/w/.git": "read"})
 
 
 @pytest.mark.parametrize(
     ("narrow", "wide"),
     [
-        (ReadOnly(), ReadOnly(network_access=True)),
-        (ReadOnly(), WorkspaceWrite()),
-        (ReadOnly(network_access=True), WorkspaceWrite(network_access=True)),
-        (WorkspaceWrite(), WorkspaceWrite(network_access=True)),
-        (WorkspaceWrite(), WorkspaceWrite(writable_roots=("/a",))),
-        (WorkspaceWrite(exclude_slash_tmp=True), WorkspaceWrite()),
-        (WorkspaceWrite(exclude_tmpdir_env_var=True), WorkspaceWrite()),
-        (WorkspaceWrite(writable_roots=("/a",)), ExternalSandbox()),
-        (ExternalSandbox(), ExternalSandbox(network_access="enabled")),
-        (ExternalSandbox(network_access="enabled"), FULL),
+        (READ, ours({"/": "read"}, network=True)),
+        (READ, WORK),
+        (ours({"/": "read", "/w/sub": "write"}), WORK),
+        (ours({"/w": "read"}), READ),
+        (ours({"/": "read"}, "/**/*.env"), READ),
+        (ours({"/": "read"}, "/**/*.env", "/x/*"), ours({"/": "read"}, "/**/*.env")),
+        (ours({"/": "read", "/w/key": "deny"}), READ),
+        (WORK, outside(network=False)),
+        (outside(network=False), outside(network=True)),
+        (outside(network=True), FULL),
     ],
 )
-def test_narrow_and_wide(narrow: SandboxPolicy, wide: SandboxPolicy) -> None:
+def test_narrow_and_wide(narrow: Confinement, wide: Confinement) -> None:
     assert is_within(narrow, wide)
     assert not is_within(wide, narrow)
 
@@ -55,92 +78,84 @@ def test_narrow_and_wide(narrow: SandboxPolicy, wide: SandboxPolicy) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (ReadOnly(network_access=True), WorkspaceWrite()),
-        (WorkspaceWrite(network_access=True), ExternalSandbox()),
-        (WorkspaceWrite(writable_roots=("/a",)), WorkspaceWrite(writable_roots=("/b",))),
-        (WorkspaceWrite(writable_roots=("/a",)), WorkspaceWrite(network_access=True)),
-        (WorkspaceWrite(exclude_slash_tmp=True), WorkspaceWrite(exclude_tmpdir_env_var=True)),
+        (ours({"/": "read"}, network=True), WORK),
+        (ours({"/": "write"}, network=True), outside(network=False)),
+        (ours({"/": "read", "/a": "write"}), ours({"/": "read", "/b": "write"})),
+        (
+            ours({"/": "read", "/w": "write"}, "/w/*.pem"),
+            ours({"/": "read", "/w": "write"}, "/w/a"),
+        ),
+        (ours({"/": "read", "/w/.git": "write"}), WORK),
     ],
 )
-def test_policies_that_differ_both_ways(one: SandboxPolicy, other: SandboxPolicy) -> None:
+def test_what_differs_both_ways(one: Confinement, other: Confinement) -> None:
     assert not is_within(one, other)
     assert not is_within(other, one)
 
 
-def test_a_root_below_another_may_lead_elsewhere() -> None:
-    inner = WorkspaceWrite(writable_roots=("/a/link",))
-
-    assert not is_within(inner, WorkspaceWrite(writable_roots=("/a",)))
-
-
-def allowed(policy: SandboxPolicy) -> set[str]:
-    """What the policy lets a process do, one by one."""
-    match policy:
-        case DangerFullAccess():
-            return {"net", "tmp", "tmpdir", "/a", "/b", "cwd", "elsewhere", "leave the container"}
-        case ExternalSandbox(network_access=network):
-            net = {"net"} if network == "enabled" else set()
-            return net | {"tmp", "tmpdir", "/a", "/b", "cwd", "elsewhere"}
-        case ReadOnly(network_access=network):
-            return {"net"} if network else set()
-        case WorkspaceWrite():
-            switches = {
-                "net": policy.network_access,
-                "tmp": not policy.exclude_slash_tmp,
-                "tmpdir": not policy.exclude_tmpdir_env_var,
-            }
-            return {"cwd", *policy.writable_roots} | {s for s, on in switches.items() if on}
+def check_within(within: Within, inner: Confinement, outer: Confinement, path: str) -> None:
+    """What is within another is denied whatever that one is."""
+    if within(inner, outer):
+        assert FREEDOM.index(inner.by) <= FREEDOM.index(outer.by)
+        assert WIDTH[inner.reach.access(path)] <= WIDTH[outer.reach.access(path)]
+        assert inner.reach.network <= outer.reach.network
 
 
-def check_within(within: Within, inner: SandboxPolicy, outer: SandboxPolicy) -> None:
-    assert within(inner, outer) == (allowed(inner) <= allowed(outer))
-
-
-@given(POLICIES, POLICIES)
-def test_within_means_that_nothing_more_is_allowed(
-    inner: SandboxPolicy, outer: SandboxPolicy
+@given(CONFINEMENTS, CONFINEMENTS, PATHS)
+def test_a_wider_policy_never_denies_what_a_narrower_allows(
+    inner: Confinement, outer: Confinement, path: str
 ) -> None:
-    check_within(is_within, inner, outer)
+    check_within(is_within, inner, outer, path)
 
 
-@given(POLICIES)
-def test_every_policy_is_within_itself_and_below_full_access(policy: SandboxPolicy) -> None:
-    assert is_within(policy, policy)
-    assert is_within(policy, FULL)
-    assert is_within(FULL, policy) == (policy == FULL)
+@given(REACHES, REACHES, PATHS)
+def test_what_both_allow_is_within_both(one: Reach, other: Reach, path: str) -> None:
+    both = one.narrowed_by(other)
+
+    assert one.includes(both)
+    assert other.includes(both)
+    narrower = min(one.access(path), other.access(path), key=WIDTH.__getitem__)
+    assert narrower == both.access(path)
+    assert both.network == (one.network and other.network)
 
 
-@given(POLICIES, POLICIES, POLICIES)
+@given(CONFINEMENTS)
+def test_everything_is_within_itself_and_below_full_access(one: Confinement) -> None:
+    assert is_within(one, one)
+    assert is_within(one, FULL)
+    assert is_within(FULL, one) == (one == FULL)
+
+
+@given(CONFINEMENTS, CONFINEMENTS, CONFINEMENTS)
 def test_what_is_within_the_inner_is_within_the_outer(
-    a: SandboxPolicy, b: SandboxPolicy, c: SandboxPolicy
+    a: Confinement, b: Confinement, c: Confinement
 ) -> None:
     assert is_within(a, c) or not (is_within(a, b) and is_within(b, c))
 
 
-def looks_at_the_kind_alone(inner: SandboxPolicy, outer: SandboxPolicy) -> bool:
-    kinds = (ReadOnly, WorkspaceWrite, ExternalSandbox, DangerFullAccess)
-    return kinds.index(type(inner)) <= kinds.index(type(outer))
+def looks_at_the_confiner_alone(inner: Confinement, outer: Confinement) -> bool:
+    return FREEDOM.index(inner.by) <= FREEDOM.index(outer.by)
 
 
-def counts_roots(inner: SandboxPolicy, outer: SandboxPolicy) -> bool:
-    if isinstance(inner, WorkspaceWrite) and isinstance(outer, WorkspaceWrite):
-        more = len(inner.writable_roots) - len(outer.writable_roots)
-        return more <= 0 and inner.network_access <= outer.network_access
-    return is_within(inner, outer)
+def forgets_patterns(inner: Confinement, outer: Confinement) -> bool:
+    plain = (attrs.evolve(c, reach=attrs.evolve(c.reach, patterns=())) for c in (inner, outer))
+    return is_within(*plain)
 
 
-def allows_only_the_same(inner: SandboxPolicy, outer: SandboxPolicy) -> bool:
-    return inner == outer
+def counts_rules(inner: Confinement, outer: Confinement) -> bool:
+    return len(inner.reach.rules) <= len(outer.reach.rules) and is_within(
+        attrs.evolve(inner, reach=attrs.evolve(inner.reach, rules=())), outer
+    )
 
 
-@pytest.mark.parametrize("bug", [looks_at_the_kind_alone, counts_roots, allows_only_the_same])
+@pytest.mark.parametrize("bug", [looks_at_the_confiner_alone, forgets_patterns, counts_rules])
 def test_planted_bugs_are_found(bug: Within) -> None:
-    def is_caught(case: tuple[SandboxPolicy, SandboxPolicy]) -> bool:
+    def is_caught(case: tuple[Confinement, Confinement, str]) -> bool:
         try:
             check_within(bug, *case)
         except AssertionError:
             return True
         return False
 
-    search = settings(max_examples=2000, database=None, deadline=None, phases=[Phase.generate])
-    find(st.tuples(POLICIES, POLICIES), is_caught, settings=search)
+    search = settings(max_examples=5000, database=None, deadline=None, phases=[Phase.generate])
+    find(st.tuples(CONFINEMENTS, CONFINEMENTS, PATHS), is_caught, settings=search)

@@ -164,7 +164,7 @@ def test_both_modes_say_the_same(mode: list[tuple[str, dict[str, Any]]]) -> None
         sandbox_policy=DangerFullAccess(),
         model="m",
         summary="none",
-        extra={**extra, "permission_profile": {"type": "disabled"}},
+        extra=extra,
     )
     assert (settings, context, context, None) == (
         state.settings,

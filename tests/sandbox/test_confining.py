@@ -11,7 +11,9 @@ import pytest
 import trio
 
 from codex_actors.protocol import (
+    Access,
     DangerFullAccess,
+    GlobPlace,
     ManagedProfile,
     MinimalPlace,
     PathPlace,
@@ -183,26 +185,79 @@ async def test_denied_files_and_folders_cannot_be_read(sandbox: Sandbox, work: P
 
 
 @mounting
+async def test_what_a_pattern_matches_cannot_be_read(sandbox: Sandbox, work: Path) -> None:
+    (work / "a" / "b").mkdir(parents=True)
+    for name in (".env", "a/b/x.env", "a/open", "a/b/key.d"):
+        (work / name).write_text(f"secret of {name}\n")
+    (work / "a" / "link.env").symlink_to("../a/b/key.d")
+    (work / "a" / "up.env").symlink_to("..")
+    patterns = (PermissionEntry(place=GlobPlace("**/*.env"), access="deny"),)
+    entries = profile().entries
+    assert entries is not None
+    denying = ManagedProfile(entries=(*entries, *patterns))
+
+    _, text = await run(
+        sandbox, denying, work, "cat .env a/b/x.env a/link.env a/b/key.d 2>&1; cat a/open; echo > n"
+    )
+
+    assert "secret of a/open" == text.splitlines()[-1]
+    assert 1 == text.count("secret")
+    assert (work / "n").exists()
+
+
+def some_of_the_disk(*places: Path, access: Access = "read") -> ManagedProfile:
+    named = (PermissionEntry(place=PathPlace(str(place)), access=access) for place in places)
+    return ManagedProfile(entries=(PermissionEntry(place=MinimalPlace(), access="read"), *named))
+
+
+@each
 async def test_only_some_of_the_disk(sandbox: Sandbox, work: Path) -> None:
     (work / "f").write_text("seen\n")
     hidden = work.parent / "hidden"
     hidden.write_text("secret")
-    some = ManagedProfile(
-        entries=(
-            PermissionEntry(place=MinimalPlace(), access="read"),
-            PermissionEntry(place=PathPlace(str(work)), access="read"),
-        )
-    )
 
-    if sandbox.name == "namespaces":
-        with pytest.raises(SandboxRefused, match="parts of the disk"):
-            await confined(sandbox, some, work, "true")
-        return
-    code, text = await run(sandbox, some, work, f"cat f; cat {hidden}; echo x > f; echo x > /y")
+    code, text = await run(
+        sandbox,
+        some_of_the_disk(work),
+        work,
+        f"cat f; cat {hidden}; ls {work.parent}; echo x > f; cat /proc/1/root{hidden}; echo x > /y",
+    )
 
     assert text.startswith("seen\n")
     assert "secret" not in text
+    assert "hidden\n" not in text.replace(f"{hidden}", "")
     assert 0 != code
+    assert not Path("/y").exists()
+
+
+@each
+async def test_a_single_file_can_be_shown(sandbox: Sandbox, work: Path) -> None:
+    (work / "f").write_text("seen\n")
+    (work / "g").write_text("secret\n")
+    spec = ProcessSpec(argv=("/bin/cat", f"{work}/f", f"{work}/g"), cwd="/", env={})
+    shown = some_of_the_disk(work / "f")
+
+    sink = Sink()
+    async with open_processes() as processes:
+        confining = await confine(spec, shown, workspace=str(work), sandbox=sandbox)
+        code = await (await processes.start(confining, sink)).wait()
+
+    assert (1, "seen") == (code, sink.text.split("\n")[0])
+    assert "secret" not in sink.text
+
+
+@mounting
+async def test_some_of_the_disk_is_written(sandbox: Sandbox, work: Path) -> None:
+    script = (
+        "echo x > f; echo x > .codex; echo x > /usr/x; echo x > /x; echo x > /dev/null && "
+        "test -c /dev/urandom && test -d /proc/self && ls /proc | grep -c '^[0-9]'"
+    )
+
+    code, text = await run(sandbox, some_of_the_disk(work, access="write"), work, script)
+
+    assert 0 == code, text
+    assert 6 >= int(text.splitlines()[-1]), "only its own processes are to be seen"
+    assert ["f"] == os.listdir(work)
 
 
 @each

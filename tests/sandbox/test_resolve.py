@@ -6,22 +6,25 @@ from pathlib import Path
 import attrs
 import pytest
 
-from codex_actors.core import UNCONFINED, Reach
+from codex_actors.core import UNCONFINED, Confinement, PathPattern, Reach, ReachRule
 from codex_actors.protocol import (
+    Access,
     DangerFullAccess,
+    DisabledProfile,
     ExternalSandbox,
     GlobPlace,
     ManagedProfile,
     MinimalPlace,
     PathPlace,
     PermissionEntry,
+    Profiled,
     ProjectPlace,
     ReadOnly,
     RootPlace,
     SandboxPolicy,
     WorkspaceWrite,
 )
-from codex_actors.sandbox import PatternsUnsupported, resolve_reach
+from codex_actors.sandbox import PatternAllows, resolve_confinement, resolve_reach
 
 PROTECTED = (".agents", ".codex", ".git")
 NARROW = WorkspaceWrite(exclude_slash_tmp=True, exclude_tmpdir_env_var=True)
@@ -91,61 +94,22 @@ def test_roots_are_where_links_lead(work: Path) -> None:
     assert reach.may_write(str(real / ".codex")), "only the workspace keeps what is missing"
 
 
-def test_a_root_that_commands_can_lead_elsewhere_is_none(work: Path) -> None:
-    outside = work.parent / "outside"
-    (outside / "deeper").mkdir(parents=True)
-    (work / "build").symlink_to(outside)
-    (work / "there").symlink_to(".")
-
-    roots = ("build", "build/deeper", "there/build", str(work / "build" / "new"))
-    reach = resolve(attrs.evolve(NARROW, writable_roots=roots), work, TMPDIR=str(work / "build"))
-
-    assert (str(work),) == reach.writable
-
-
-def test_a_missing_temporary_folder_that_becomes_a_link_is_none(work: Path) -> None:
-    policy = WorkspaceWrite(exclude_slash_tmp=True)
-    tmpdir = work / "tmp"
-    before = resolve(policy, work, TMPDIR=str(tmpdir))
-
-    tmpdir.symlink_to(work.parent)
-
-    assert str(tmpdir) in before.writable
-    assert (str(work),) == resolve(policy, work, TMPDIR=str(tmpdir)).writable
-
-
-def test_a_link_beyond_what_is_written_otherwise_still_leads(work: Path) -> None:
+def test_a_root_below_another_does_not_lead_out_of_it(work: Path) -> None:
     outside = work.parent / "outside"
     outside.mkdir()
-    (work.parent / "first").symlink_to("second")
-    (work.parent / "second").symlink_to("outside/../outside")
+    policy = attrs.evolve(NARROW, writable_roots=(str(work / "out"), str(work / "in")))
 
-    reach = resolve(attrs.evolve(NARROW, writable_roots=("../first/new",)), work)
+    assert resolve(policy, work).may_write(str(work / "out")), "while it is not there"
+    (work / "out").symlink_to(outside)
+    (work / "real").mkdir()
+    (work / "in").symlink_to("real")
+    reach = resolve(policy, work)
 
-    assert {str(work), str(outside / "new")} == set(reach.writable)
-
-
-def test_what_is_had_besides_makes_links_worthless_too(work: Path) -> None:
-    outside = work.parent / "outside"
-    outside.mkdir()
-    (work / "build").symlink_to(outside)
-    build = PermissionEntry(place=PathPlace(str(work / "build")), access="write")
-
-    def extra(writable: tuple[str, ...]) -> tuple[str, ...]:
-        profile = ManagedProfile(entries=(build,))
-        return resolve_reach(profile, str(work), {}, writable=writable).writable
-
-    assert (str(outside),) == extra(())
-    assert () == extra((str(work),))
-
-
-def test_links_that_lead_round_lead_nowhere(work: Path) -> None:
-    (work.parent / "a").symlink_to("b")
-    (work.parent / "b").symlink_to("a")
-
-    reach = resolve(attrs.evolve(NARROW, writable_roots=("../a/x",)), work)
-
-    assert not reach.may_write(str(work.parent))
+    assert not reach.may_write(str(outside))
+    assert reach.may_write(str(work / "real"))
+    assert resolve(attrs.evolve(policy, writable_roots=(str(outside),)), work).may_write(
+        str(outside)
+    )
 
 
 def test_a_worktree_keeps_the_folder_its_pointer_names(work: Path) -> None:
@@ -229,8 +193,71 @@ def test_what_a_profile_does_not_name_is_denied(work: Path) -> None:
     assert not reach.may_read(str(work))
 
 
-def test_patterns_are_refused(work: Path) -> None:
-    profile = ManagedProfile(entries=(PermissionEntry(place=GlobPlace("**/*.pem"), access="deny"),))
+def patterned(access: Access, *patterns: str, depth: int | None = None) -> ManagedProfile:
+    places = [GlobPlace(pattern) for pattern in patterns]
+    return ManagedProfile(
+        entries=(
+            PermissionEntry(place=RootPlace(), access="read"),
+            *(PermissionEntry(place=place, access=access) for place in places),
+        ),
+        glob_scan_max_depth=depth,
+    )
 
-    with pytest.raises(PatternsUnsupported, match=r"\*\*/\*\.pem.*name the paths"):
-        resolve(profile, work)
+
+def test_patterns_start_at_the_workspace_and_know_no_links(work: Path) -> None:
+    (work.parent / "link").symlink_to(work)
+
+    reach = resolve(patterned("deny", "**/*.pem", f"{work.parent}/link/*.key", depth=3), work)
+
+    assert (PathPattern(f"{work}/**/*.pem", 3), PathPattern(f"{work}/*.key", 3)) == reach.patterns
+    assert not reach.may_read(str(work / "a" / "b.pem"))
+    assert not reach.may_read(str(work / "b.key" / "below"))
+    assert reach.may_read(str(work / "b.pub"))
+
+
+def test_patterns_only_deny(work: Path) -> None:
+    with pytest.raises(PatternAllows, match=r"read access by the pattern .*; name the paths"):
+        resolve(patterned("read", "**/*.pem"), work)
+
+
+def test_who_confines(work: Path) -> None:
+    def by(policy: SandboxPolicy) -> Confinement:
+        return resolve_confinement(policy, str(work), {})
+
+    everything = ReachRule("/", "write")
+    closed = Reach(rules=[everything], network=False)
+    opened = ManagedProfile(entries=None, network="enabled")
+
+    assert Confinement(by="nobody", reach=UNCONFINED) == by(DangerFullAccess())
+    assert Confinement(by="nobody", reach=UNCONFINED) == by(Profiled(profile=DisabledProfile()))
+    assert Confinement(by="somebody else", reach=closed) == by(ExternalSandbox())
+    assert Confinement(by="us", reach=resolve(ReadOnly(), work)) == by(ReadOnly())
+    assert Confinement(by="us", reach=UNCONFINED) == by(Profiled(profile=opened))
+    assert closed == by(Profiled(profile=ManagedProfile(entries=None))).reach
+
+
+def test_a_way_that_only_passes_through_a_link_of_commands_is_no_root_either(work: Path) -> None:
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (work / "build").symlink_to(outside)
+    (work.parent / "alias").symlink_to(work)
+    roots = ("../alias/build", str(work.parent / "alias" / "build" / "new"))
+
+    reach = resolve(attrs.evolve(NARROW, writable_roots=roots), work)
+
+    assert not reach.may_write(str(outside))
+    assert not reach.may_write(str(outside / "new"))
+
+
+def test_what_is_had_besides_makes_links_worthless_too(work: Path) -> None:
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (work / "build").symlink_to(outside)
+    build = PermissionEntry(place=PathPlace(str(work / "build")), access="write")
+
+    def extra(writable: tuple[str, ...]) -> tuple[str, ...]:
+        profile = ManagedProfile(entries=(build,))
+        return resolve_reach(profile, str(work), {}, writable=writable).writable
+
+    assert (str(outside),) == extra(())
+    assert () == extra((str(work),))

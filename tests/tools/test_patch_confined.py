@@ -17,7 +17,17 @@ from codex_actors.core import (
     WriteFile,
 )
 from codex_actors.core._patch_reach import KEPT
-from codex_actors.protocol import ReadOnly, SandboxPolicy, WorkspaceWrite
+from codex_actors.protocol import (
+    GlobPlace,
+    ManagedProfile,
+    PermissionEntry,
+    Profiled,
+    ProjectPlace,
+    ReadOnly,
+    RootPlace,
+    SandboxPolicy,
+    WorkspaceWrite,
+)
 from codex_actors.sandbox import resolve_reach
 from codex_actors.tools._patch_files import FileTrouble, carry_out, read_text
 from tests.tools.support import open_world, timeless
@@ -236,3 +246,38 @@ def test_nothing_is_removed_through_a_link(work: Path, make: Callable[[str], Ope
         carry_out(Mover(move, make(str(work / "sub/a.txt"))), {}, make_reach(work))
 
     assert {"t.txt": "k\n", "a.txt": "theirs\n"} == tree(work.parent / "beside")
+
+
+DENYING = Profiled(
+    profile=ManagedProfile(
+        entries=(
+            PermissionEntry(place=RootPlace(), access="read"),
+            PermissionEntry(place=ProjectPlace(), access="write"),
+            PermissionEntry(place=ProjectPlace("sub"), access="deny"),
+            PermissionEntry(place=GlobPlace("**/k.*"), access="deny"),
+        )
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        update("k.txt", "k", "K"),
+        update("sub/a.txt", "k", "K"),
+        update("in/a.txt", "k", "K"),
+        delete("k.txt"),
+        add("sub/new.txt"),
+        add("k.new"),
+    ],
+    ids=str,
+)
+async def test_a_patch_neither_reads_nor_writes_what_a_profile_denies(
+    work: Path, lines: list[str]
+) -> None:
+    wrong = [line.replace("-k", "-guess") for line in lines]
+
+    told = {await patched(work, DENYING, *lines), await patched(work, DENYING, *wrong)}
+
+    assert 1 == len(told), "whoever guesses is not told whether the guess was right"
+    assert "k\n" not in told.pop()

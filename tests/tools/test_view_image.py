@@ -10,10 +10,16 @@ import attrs
 import pytest
 
 from codex_actors.protocol import (
+    GlobPlace,
     ImageViewItem,
     InputImage,
     ItemCompleted,
     ItemStarted,
+    ManagedProfile,
+    PermissionEntry,
+    Profiled,
+    ProjectPlace,
+    RootPlace,
     ToolOutput,
 )
 from codex_actors.tools import MAX_IMAGE_BYTES, load_image
@@ -150,3 +156,32 @@ async def test_pictures_of_users_are_read_alike(tmp_path: Path) -> None:
 
     assert InputImage(f"data:image/gif;base64,{base64.b64encode(GIF).decode()}", "low") == picture
     assert isinstance(missing, str)
+
+
+DENYING = Profiled(
+    profile=ManagedProfile(
+        entries=(
+            PermissionEntry(place=RootPlace(), access="read"),
+            PermissionEntry(place=ProjectPlace("private"), access="deny"),
+            PermissionEntry(place=GlobPlace("**/*.secret"), access="deny"),
+        )
+    )
+)
+
+
+@pytest.mark.parametrize("path", ["private/a.png", "b.secret", "link.png", "x.secret", "in/c.png"])
+async def test_what_a_profile_denies_is_not_shown(tmp_path: Path, path: str) -> None:
+    (tmp_path / "private").mkdir()
+    for name in ("private/a.png", "b.secret", "open.png", "private/c.png"):
+        (tmp_path / name).write_bytes(PNG)
+    (tmp_path / "link.png").symlink_to("private/a.png")
+    (tmp_path / "x.secret").symlink_to("open.png")
+    (tmp_path / "in").symlink_to("private")
+
+    async with open_world(tmp_path, sandbox_policy=DENYING) as world:
+        refused = await world.call("view_image", path=path)
+        shown = await world.call("view_image", path="open.png")
+
+    assert not refused.ok
+    assert "Permission denied" in refused.text
+    assert shown.ok
