@@ -66,6 +66,7 @@ async def ask(
             task_id=task_id,
             seconds=seconds,
             giver=giver,
+            interrupts=desk.interrupts,
             reply=port,
         )
 

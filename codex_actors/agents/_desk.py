@@ -97,6 +97,8 @@ class Envelope:
     """How long its turn may run."""
     giver: Giver | None = None
     """Which agent's model says it, if it is no task already."""
+    interrupts: int = 0
+    """How often the agent had been interrupted when it was sent."""
     reply: ReplyPort[Verdict]
 
 
@@ -184,6 +186,10 @@ class Desk:
     """Whether it is loaded when there is something to do, not when it starts."""
     fence: str | None = None
     """Who interrupted the agent: until it is told to go on, nothing but a user starts it."""
+    interrupts: int = 0
+    """How often it was interrupted, alone or with those above it, by the tree."""
+    interrupter: str = ""
+    """Who did that last."""
     ending: JointEnding | None = None
     """What the running turn ends together with."""
     closing: str | None = None
@@ -301,6 +307,11 @@ class Desk:
             self.ending.leave(self.thread_id)
         self.in_hand = self.run = self.task_id = self.output_schema = self.ending = None
         self.busy.set(value=bool(self.queue))
+
+    def put_withdrawn(self, work: Work) -> None:
+        """Queue a turn that was on its way when the agent was interrupted. Not a checkpoint."""
+        self.withdrawn[work.turn_id] = self.interrupter
+        self.put(work)
 
     def interrupt(self, by: str) -> None:
         """End the running turn, and have the waiting ones end before they begin.

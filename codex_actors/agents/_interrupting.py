@@ -41,7 +41,8 @@ def fence(books: Books, top: Desk, by: str) -> tuple[Desk, ...]:
     for desk in ending_now:
         desk.ending = ending
     for desk in members:
-        desk.fence = by
+        desk.fence = desk.interrupter = by
+        desk.interrupts += 1
         desk.interrupt(by)
     return members
 

@@ -96,7 +96,11 @@ class Reader:
                 task_id=envelope.task_id,
                 seconds=envelope.seconds,
             )
-            self.commons.post.go_on(self.desk, work)
+            if envelope.interrupts < self.desk.interrupts:
+                # An agent that was down reads late: whoever sent it may be long gone.
+                self.desk.put_withdrawn(work)
+            else:
+                self.commons.post.go_on(self.desk, work)
             return Accepted(turn_id=turn_id)
         if op.output_schema is not None and op.output_schema != self.desk.output_schema:
             return Refused(

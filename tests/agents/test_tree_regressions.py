@@ -347,6 +347,28 @@ async def test_interrupt_of_one_that_goes_down_with_its_owner(
         assert task.record.get().outcome == TaskInterrupted("me")
 
 
+@pytest.mark.parametrize("steps", range(6))
+async def test_interrupt_of_what_was_given_to_one_that_is_down(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, order: int, steps: int
+) -> None:
+    """What lies unread ends as well: it was given before, and its giver may be gone."""
+    clock = Clock()
+    async with open_cursed_tree(tmp_path, ScriptedModel(SLOW), clock) as tree:
+        root = await tree.spawn()
+        await trio.sleep(1)
+        clock.curse("/root")
+        await root.assign("crash")
+        for _ in range(steps):
+            await trio.lowlevel.checkpoint()
+        with trio.move_on_after(0.5):
+            await root.assign("work")
+        await root.interrupt("me")
+        await trio.sleep(60)
+
+        assert "running" != root.status.get()
+        assert () == tree._commons.books.journal.unsettled()
+
+
 class Losing(Disk):
     """A disk that loses what it has of some threads."""
 

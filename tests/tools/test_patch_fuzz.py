@@ -66,10 +66,16 @@ def _hunk(draw: st.DrawFn, now: dict[str, str]) -> list[str]:
         lines = draw(st.lists(LINES, min_size=1, max_size=4))
         now[name] = "".join(f"{line}\n" for line in lines)
         return [f"*** Add File: {name}", *(f"+{line}" for line in lines)]
-    if not old.strip() or draw(st.integers(0, 3)) == 0:
+    if not _has_one_place_for_each(old) or draw(st.integers(0, 3)) == 0:
         del now[name]
         return [f"*** Delete File: {name}"]
     return _update(name, old, now, draw)
+
+
+def _has_one_place_for_each(text: str) -> bool:
+    """Whether its lines differ, also for those who look past blanks; an added file's may not."""
+    lines = [line.strip() for line in text.splitlines()]
+    return any(lines) and len(lines) == len(set(lines))
 
 
 def _update(name: str, old: str, now: dict[str, str], draw: st.DrawFn) -> list[str]:
