@@ -48,7 +48,7 @@ class ChangeFiles:
     """What becomes of each file, by path, in the order of the patch."""
     cwd: str
     beyond: tuple[str, ...] = ()
-    """Those of the paths that the sandbox policy does not let it write."""
+    """What the sandbox policy does not let it write: where the paths lead, links followed."""
 
 
 @final
