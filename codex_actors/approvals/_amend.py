@@ -13,7 +13,8 @@ import trio
 from ..core import spell_rule
 from ._errors import RulesError
 
-TRIES: Final = 10
+TRIES: Final = 100
+"""Ten seconds in all: many yeses at once write one after the other."""
 PAUSE: Final = 0.1
 """Seconds between tries to get the lock."""
 _FILE_MODE: Final = 0o600
