@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 import resource
+import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -19,6 +20,13 @@ settings.register_profile(
     "codex_actors", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("codex_actors")
+
+# A shell has what it runs in the background ignore these, and so would all that tests start.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(
+            _number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL
+        )
 
 LONGEST_STEP: Final = 1.0
 """Seconds of a processor's time for which one task may keep all others from running."""
