@@ -99,7 +99,8 @@ class Denied:
     """No; the agent is told, and goes on."""
 
     reason: str = "rejected by user"
-    """What its model reads."""
+    """Why; its model reads ``rejected by user: REASON``. One that begins with ``rejected`` is read as
+    it is."""
 
 
 @final
