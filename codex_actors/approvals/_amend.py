@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,10 +13,13 @@ import trio
 from ..core import spell_rule
 from ._errors import RulesError
 
-TRIES: Final = 10
+TRIES: Final = 100
+"""Ten seconds in all: many yeses at once write one after the other."""
 PAUSE: Final = 0.1
 """Seconds between tries to get the lock."""
 _FILE_MODE: Final = 0o600
+# Without O_NONBLOCK, reading a FIFO would wait for a writer.
+_OPEN: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 def amended_file(home: str) -> str:
@@ -57,8 +61,10 @@ async def add_allow_rule(home: str, prefix: Sequence[str]) -> bool:
 
 def _add_line(path: str, line: bytes) -> bool:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+    descriptor = os.open(path, _OPEN, _FILE_MODE)
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(None, "it is no file")
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with open(descriptor, "rb", closefd=False) as file:
             before = file.read()

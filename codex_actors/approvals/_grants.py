@@ -49,7 +49,9 @@ def _keys(request: ApprovalRequest) -> Iterator[_Key]:
     match request.action:
         case RunCommand() | GainPermissions() as action:
             yield request.thread_id, action
-        case ChangeFiles(changes=changes):
+        case ChangeFiles(changes=changes, beyond=beyond):
+            # Where they lead, too: who may move a link would make a file of another one.
+            yield from ((request.thread_id, path) for path in beyond)
             for path, change in changes:
                 yield request.thread_id, path
                 if isinstance(change, UpdateFile) and change.move_path is not None:

@@ -125,6 +125,9 @@ class TurnGuard:
             unconfined=True,
         )
         why = "it types into a command that runs without the sandbox"
+        if self.settings.approval_policy == "never":
+            await trio.lowlevel.checkpoint()
+            return Refusal(f"{why}, and the approval policy is never to ask")
         request = self.asker.request(wish.call_id, action, why)
         request = attrs.evolve(request, choices=_EACH_TIME)
         answer = await self.asker.ask(Question(request=request, reason=why, is_shown=False))
@@ -198,6 +201,7 @@ class TurnGuard:
             approval_policy=self.settings.approval_policy,
             sandbox_policy=self.settings.sandbox_policy or ReadOnly(),
             escalates=wish.wants != "default",
+            is_elsewhere=wish.is_elsewhere,
         )
 
     def _command(self, wish: CommandWish, *, unconfined: bool) -> RunCommand:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -82,6 +83,9 @@ def _read_file(path: str) -> str:
         # Without O_NONBLOCK, opening a FIFO would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                raise OSError(None, "it is no file")
             content = file.read(MOST_BYTES + 1)
         text = content.decode("utf-8-sig")
     except OSError as error:

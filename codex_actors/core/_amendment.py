@@ -219,8 +219,10 @@ def spell_rule(prefix: Sequence[str]) -> str:
     Raises:
         ValueError: the prefix is empty or is no text: it could not be read again.
     """
-    if not prefix:
+    if not prefix or isinstance(prefix, str):
         raise ValueError("a rule needs at least one word")
+    if not all(isinstance(word, str) for word in prefix):
+        raise ValueError("a rule is made of words")
     words = ", ".join(json.dumps(word, ensure_ascii=False) for word in prefix)
     words.encode()
     return f'prefix_rule(pattern=[{words}], decision="allow")'

@@ -23,6 +23,8 @@ class CommandWish:
     call_id: str
     argv: tuple[str, ...]
     cwd: str
+    is_elsewhere: bool = False
+    """Whether that is another directory than the agent's own."""
     env: Mapping[str, str] = attrs.field(repr=False)
     tty: bool = False
     wants: Wants = "default"
@@ -55,7 +57,7 @@ class PatchWish:
     changes: Mapping[str, FileChange]
     cwd: str
     beyond: tuple[str, ...] = ()
-    """Those of the places that it writes which the sandbox policy keeps from being written."""
+    """Where its paths lead, links followed, as far as the sandbox policy keeps it unwritten."""
     why_beyond: str | None = None
     """What is wrong with the first of them, in the reference's words."""
 

@@ -68,11 +68,16 @@ def is_known_safe(apart: TakenApart) -> bool:
     return all(safe_parts(apart))
 
 
-def safe_parts(apart: TakenApart) -> tuple[bool, ...]:
-    """For each part of a command, whether it only looks."""
+def safe_parts(apart: TakenApart, first: Doubt = "none") -> tuple[bool, ...]:
+    """For each part of a command, whether it only looks.
+
+    Args:
+        apart: The command.
+        first: What is in doubt before its first part.
+    """
     if apart.is_opaque:
         return (False,) * len(apart.parts)
-    doubts = find_doubts(apart.parts)
+    doubts = find_doubts(apart.parts, first)
     return tuple(
         is_safe_command(part) and _is_itself(part, doubt)
         for part, doubt in zip(apart.parts, doubts, strict=True)

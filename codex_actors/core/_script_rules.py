@@ -13,16 +13,23 @@ from ._shell_tree import Words
 
 
 def match_parts(
-    rules: ExecRules, apart: TakenApart, *, by_name: bool
+    rules: ExecRules, apart: TakenApart, *, by_name: bool, first: Doubt = "none"
 ) -> tuple[tuple[RuleMatch, ...], ...]:
-    """Return what the rules say of each part of a command; see `match_rules`."""
+    """Return what the rules say of each part of a command; see `match_rules`.
+
+    Args:
+        rules: Those that hold.
+        apart: The command.
+        by_name: See `match_rules`.
+        first: What is in doubt before its first part.
+    """
     return tuple(
         tuple(
             match
             for match in match_rules(rules, part, by_name=by_name)
             if match.decision != "allow" or _is_itself(part, doubt)
         )
-        for part, doubt in zip(apart.parts, find_doubts(apart.parts), strict=True)
+        for part, doubt in zip(apart.parts, find_doubts(apart.parts, first), strict=True)
     )
 
 
@@ -33,6 +40,8 @@ def _is_itself(words: Words, doubt: Doubt) -> bool:
             return True
         case "place":
             # A path from here is a path from elsewhere now; names are looked up as before.
-            return words[0].startswith("/") or "/" not in words[0]
+            # Git does what the repository says that it comes to.
+            _, slash, name = words[0].rpartition("/")
+            return name != "git" and (not slash or words[0].startswith("/"))
         case "names":
             return False

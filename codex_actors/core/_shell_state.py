@@ -36,10 +36,15 @@ _CHANGES: Final = frozenset(
 print are among them: they set variables where words say so (``test -v 'a[PATH=1]'``)."""
 
 
-def find_doubts(parts: Sequence[Words]) -> tuple[Doubt, ...]:
-    """For each command of a script, what those before it may have changed."""
+def find_doubts(parts: Sequence[Words], first: Doubt = "none") -> tuple[Doubt, ...]:
+    """For each command of a script, what those before it may have changed.
+
+    Args:
+        parts: The words of each.
+        first: What is in doubt before any of them.
+    """
     found: list[Doubt] = []
-    doubt: Doubt = "none"
+    doubt = first
     for words in parts:
         found.append(doubt)
         name = words[0] if words else ""

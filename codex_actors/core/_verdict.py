@@ -19,6 +19,7 @@ from ._exec_policy import SEVERITY, Decision, ExecRules, RuleMatch
 from ._profiles import is_confined
 from ._safe_commands import safe_parts
 from ._script_rules import match_parts
+from ._shell_state import Doubt
 from ._shell_tree import Words
 
 Asker: TypeAlias = Literal["rules", "sandbox_approval"]
@@ -36,6 +37,8 @@ class Situation:
     sandbox_policy: SandboxPolicy
     escalates: bool = False
     """Whether it asks to run without the sandbox, or with more than the sandbox permits."""
+    is_elsewhere: bool = False
+    """Whether it runs in another directory than its agent, as after a ``cd``."""
 
 
 @final
@@ -84,10 +87,11 @@ def judge_command(apart: TakenApart, rules: ExecRules, situation: Situation) -> 
         rules: Those that hold.
         situation: What it is to run under.
     """
-    matches = match_parts(rules, apart, by_name=True)
+    first: Doubt = "place" if situation.is_elsewhere else "none"
+    matches = match_parts(rules, apart, by_name=True, first=first)
     rulings = [
         _judge_part(part, found, situation, is_safe=is_safe)
-        for part, found, is_safe in zip(apart.parts, matches, safe_parts(apart), strict=True)
+        for part, found, is_safe in zip(apart.parts, matches, safe_parts(apart, first), strict=True)
     ]
     if apart.is_too_deep:
         rulings.append(_of_danger(situation))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, final
 
 import attrs
+from attrs import validators
 
 from ._changes import FileChange
 from ._ids import AgentPath
@@ -48,7 +49,7 @@ class ChangeFiles:
     """What becomes of each file, by path, in the order of the patch."""
     cwd: str
     beyond: tuple[str, ...] = ()
-    """Those of the paths that the sandbox policy does not let it write."""
+    """What the sandbox policy does not let it write: where the paths lead, links followed."""
 
 
 @final
@@ -81,7 +82,11 @@ class ApprovedForSession:
 class ApprovedWithRule:
     """Yes, and to every command that begins like this, from now on."""
 
-    prefix: tuple[str, ...]
+    prefix: tuple[str, ...] = attrs.field(
+        validator=validators.deep_iterable(
+            validators.instance_of(str), validators.instance_of(tuple)
+        )
+    )
 
 
 @final
@@ -89,7 +94,7 @@ class ApprovedWithRule:
 class GrantedPermissions:
     """Yes to as much as this; more than was asked for is not given."""
 
-    extra: ExtraPermissions
+    extra: ExtraPermissions = attrs.field(validator=validators.instance_of(ExtraPermissions))
     scope: Literal["turn", "session"] = "turn"
 
 
@@ -98,7 +103,7 @@ class GrantedPermissions:
 class Denied:
     """No; the agent is told, and goes on."""
 
-    reason: str = "rejected by user"
+    reason: str = attrs.field(default="rejected by user", validator=validators.instance_of(str))
     """Why; its model reads ``rejected by user: REASON``. One that begins with ``rejected`` is read as
     it is."""
 
@@ -108,7 +113,7 @@ class Denied:
 class TimedOut:
     """Nobody has answered in time, which is a no."""
 
-    seconds: float
+    seconds: float = attrs.field(validator=validators.instance_of((int, float)))
 
 
 @final

@@ -78,7 +78,8 @@ def _confine(
         more = ManagedProfile(
             entries=extra.files, network="enabled" if extra.network else "restricted"
         )
-        reach = widen(reach, resolve_reach(more, bounds[0].cwd, spec.env))
+        beyond = resolve_reach(more, bounds[0].cwd, spec.env, writable=reach.writable)
+        reach = widen(reach, beyond)
     reach = find_denied(keep_home(reach, home))
     if reach.is_unconfined:
         return spec

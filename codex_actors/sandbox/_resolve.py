@@ -42,6 +42,7 @@ from ..protocol import (
     UnknownPlace,
 )
 from ._errors import PatternAllows
+from ._links import Way, walk
 
 PROTECTED: Final = (".git", ".agents", ".codex")
 """Below each writable root these stay as they are: whoever writes them controls later runs."""
@@ -50,7 +51,11 @@ _MINIMAL: Final = ("/bin", "/etc", "/lib", "/lib64", "/opt", "/sbin", "/usr", "/
 
 
 def resolve_reach(
-    policy: SandboxPolicy | PermissionProfile, cwd: str, env: Mapping[str, str]
+    policy: SandboxPolicy | PermissionProfile,
+    cwd: str,
+    env: Mapping[str, str],
+    *,
+    writable: Sequence[str] = (),
 ) -> Reach:
     """Return what a process may touch under a policy. Blocks: call it in a thread.
 
@@ -60,6 +65,7 @@ def resolve_reach(
         policy: What it is allowed.
         cwd: The root of its workspace.
         env: Where ``TMPDIR`` is looked up.
+        writable: What it may write besides, without links.
 
     Raises:
         PatternAllows: if a profile allows what a pattern matches: patterns can only deny.
@@ -69,7 +75,7 @@ def resolve_reach(
         case DisabledProfile() | ExternalProfile():
             return UNCONFINED
         case ManagedProfile():
-            return _managed(profile, cwd, env, _written(profile, cwd, env))
+            return _managed(profile, cwd, env, (*writable, *_written(profile, cwd, env)))
         case _:
             assert_never(profile)
 
@@ -151,14 +157,12 @@ def _absolute_paths(place: Place, cwd: str, env: Mapping[str, str]) -> Iterator[
         yield os.path.normpath(os.path.join(root, spelled))
 
 
-def _is_led_away(path: str, written: Sequence[str]) -> bool:
+def _is_led_away(way: Way, written: Sequence[str]) -> bool:
     """Whether a link leads out of a writable folder: a command may have put it there."""
-    real = os.path.realpath(path)
     return any(
-        is_below(path, top) and not is_below(real, os.path.realpath(above))
-        for above in written
-        for top in (above, os.path.realpath(above))
-        if path != top
+        is_below(link, top) and not is_below(way.end, top)
+        for top in map(os.path.realpath, written)
+        for link in way.links
     )
 
 
@@ -167,8 +171,9 @@ def _rules(
 ) -> Iterator[ReachRule]:
     root = os.path.realpath(cwd)
     for spelled in _absolute_paths(entry.place, cwd, env):
-        path = os.path.realpath(spelled)
-        if entry.access == "write" and _is_led_away(spelled, written):
+        way = walk(spelled)
+        path = way.end
+        if entry.access == "write" and _is_led_away(way, written):
             continue
         if entry.missing_path_behavior == "skip" and not os.path.lexists(path):
             continue

@@ -10,8 +10,9 @@ import trio
 
 from ..core import CommandWish, Permit, Refusal, looks_denied
 from ..protocol import CommandItem, EventMsg
-from ..sandbox import ProcessError, ProcessSpec
+from ..sandbox import CouldNotStart, ProcessError, ProcessSpec
 from ._announce import announce_completed
+from ._limits import leads_to
 from ._session import Session
 from ._sessions import TooManyCommands
 from ._tool import ToolContext
@@ -79,6 +80,8 @@ class _Attempt:
         context = attrs.evolve(self.context, announce=lambda msg: self._tell(msg))
         began_at = trio.current_time()
         try:
+            if self.permit.is_escalated:
+                await trio.to_thread.run_sync(_check_directory, spec)
             session = await context.sessions.start(spec, call_id, context, self.permit)
         except (ProcessError, TooManyCommands):
             _tell_failed(self.permit, spec, call_id, self.context)
@@ -110,6 +113,17 @@ class _Attempt:
         self._tell = self.context.announce
         for msg in () if dropped else held:
             self.context.announce(msg)
+
+
+def _check_directory(spec: ProcessSpec) -> None:
+    """Refuse a directory that has become a link while somebody was asked about it.
+
+    Raises:
+        CouldNotStart: if it leads elsewhere now.
+    """
+    if leads_to(spec.cwd) != spec.cwd:
+        detail = "its directory leads elsewhere than when somebody was asked"
+        raise CouldNotStart(program=spec.argv[0], cwd=spec.cwd, fault="other", detail=detail)
 
 
 async def _wait_or_kill(session: Session, seconds: float, context: ToolContext) -> None:

@@ -11,7 +11,7 @@ import attrs
 
 from ..core import NO_EXTRA, Wants, lacks, refuse_escalation, refuse_extra
 from ..protocol import ExtraPermissions
-from ._permission_arguments import Permissions
+from ._permission_arguments import Permissions, resolve_permissions
 from ._tool import ToolContext
 
 WORDS: Final = ("use_default", "with_additional_permissions", "require_escalated")
@@ -27,7 +27,7 @@ class Escalation:
     extra: ExtraPermissions = NO_EXTRA
 
 
-def read_escalation(
+async def read_escalation(
     word: str | None, permissions: Permissions | None, cwd: str
 ) -> Escalation | str:
     """Return what a call asks for, or why that makes no sense.
@@ -36,6 +36,8 @@ def read_escalation(
         word: What it says of the sandbox.
         permissions: What it says that it needs.
         cwd: Where relative paths begin.
+
+    Cancellation: nothing has happened. A checkpoint only where there are paths to look at.
     """
     if word is not None and word not in WORDS:
         known = "`use_default`, `require_escalated`, `with_additional_permissions`"
@@ -56,7 +58,10 @@ def read_escalation(
                 " `file_system` when using `with_additional_permissions`"
             )
         return Escalation()
-    extra = permissions.resolve(cwd)
+    try:
+        extra = await resolve_permissions(permissions, cwd)
+    except ValueError as error:
+        return f"`additional_permissions` cannot be granted: {error}"
     if extra == NO_EXTRA:
         return (
             "`additional_permissions` must include at least one requested permission in `network`"

@@ -15,7 +15,7 @@ from ..sandbox import ProcessSpec
 from ._arguments import function_tool
 from ._attempts import attempt_command
 from ._escalation import WORDS, Escalation, forbids, read_escalation, why_none
-from ._limits import absolute
+from ._limits import absolute, leads_to
 from ._patching import run_patch
 from ._permission_arguments import Permissions
 from ._reporting import AS_NUMBER, LEAST_WAIT, MOST_WAIT, Limit, between, not_negative, report
@@ -83,7 +83,7 @@ class _ExecMore(_Exec):
 
 async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> ToolOutput:
     spec = _spec(args, call, context)
-    wished = read_escalation(args.sandbox_permissions, args.additional_permissions, spec.cwd)
+    wished = await read_escalation(args.sandbox_permissions, args.additional_permissions, spec.cwd)
     refusal = _why_not(args, context) or (
         why_none(args.sandbox_permissions, wished, context)
         if isinstance(wished, str)
@@ -96,8 +96,11 @@ async def _exec_command(args: _Exec, call: ToolCall, context: ToolContext) -> To
     if patch is not None:
         where = absolute(patch.directory or "", spec.cwd)
         return await _patch(patch.patch, where, call, context)
+    own, there = await trio.to_thread.run_sync(_lead, context.settings.cwd, spec.cwd)
+    # A yes to it is no yes to where a link leads later.
+    spec = attrs.evolve(spec, cwd=there)
     try:
-        wish = _wish(args, wished, spec, call)
+        wish = _wish(args, wished, spec, call, own)
         done = await attempt_command(wish, spec, _start_wait(args), context)
     except CodexActorsError as error:
         return refuse(call, f"exec_command failed: {error}")
@@ -133,11 +136,18 @@ def _spec(args: _Exec, call: ToolCall, context: ToolContext) -> ProcessSpec:
     )
 
 
-def _wish(args: _Exec, wished: Escalation, spec: ProcessSpec, call: ToolCall) -> CommandWish:
+def _lead(own: str, there: str) -> tuple[str, str]:
+    return leads_to(own), leads_to(there)
+
+
+def _wish(
+    args: _Exec, wished: Escalation, spec: ProcessSpec, call: ToolCall, own: str
+) -> CommandWish:
     return CommandWish(
         call_id=call.call_id,
         argv=spec.argv,
         cwd=spec.cwd,
+        is_elsewhere=spec.cwd != own,
         # The id of the call is no part of what it does.
         env={name: value for name, value in spec.env.items() if name != "CODEX_TOOL_CALL_ID"},
         tty=spec.tty,

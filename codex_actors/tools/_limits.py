@@ -26,6 +26,14 @@ def absolute(path: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, path))
 
 
+def leads_to(path: str) -> str:
+    """Return where links lead on the way of an absolute path. Blocks. What is no path stays."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path
+
+
 def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
     """Return what this program itself may touch on behalf of an agent. Blocks.
 
@@ -39,7 +47,8 @@ def reach_of(settings: Settings, extra: ExtraPermissions = NO_EXTRA) -> Reach:
     reach = bounded_reach((own, *settings.bounds), settings.environment)
     if extra != NO_EXTRA:
         more = ManagedProfile(entries=extra.files)
-        reach = widen(reach, resolve_reach(more, settings.cwd, settings.environment))
+        beyond = resolve_reach(more, settings.cwd, settings.environment, writable=reach.writable)
+        reach = widen(reach, beyond)
     return keep_home(reach, settings.home)
 
 

@@ -59,7 +59,7 @@ async def run_patch(text: str, cwd: str, call_id: str, context: ToolContext) -> 
             call_id=call_id,
             changes=plan.changes,
             cwd=cwd,
-            beyond=() if beyond is None else tuple(place.spelled for place in beyond.places),
+            beyond=() if beyond is None else tuple(place.real for place in beyond.places),
             why_beyond=None if beyond is None else beyond.why,
         )
     )

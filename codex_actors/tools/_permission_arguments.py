@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os.path
 from typing import Annotated, final
 
 import attrs
+import trio
 
 from ..protocol import Access, ExtraPermissions, PathPlace, PermissionEntry
-from ._limits import absolute
 
 
 @final
@@ -31,18 +32,38 @@ class Permissions:
     network: _Network | None = None
     file_system: _Files | None = None
 
-    def resolve(self, cwd: str) -> ExtraPermissions:
-        """Return what is asked for, with relative paths beginning at ``cwd``."""
-        files = self.file_system or _Files()
-        wished: tuple[tuple[Access, tuple[str, ...] | None], ...] = (
-            ("read", files.read),
-            ("write", files.write),
-        )
-        return ExtraPermissions(
-            network=bool(self.network and self.network.enabled),
-            files=tuple(
-                PermissionEntry(place=PathPlace(absolute(path, cwd)), access=access)
-                for access, paths in wished
-                for path in paths or ()
-            ),
-        )
+
+async def resolve_permissions(permissions: Permissions, cwd: str) -> ExtraPermissions:
+    """Return what is asked for, with paths as they lead now from ``cwd``.
+
+    Somebody is asked about the place, not about a name that a link can give to another.
+
+    Raises:
+        ValueError: one of them is no path.
+
+    Cancellation: nothing has happened.
+    """
+    return await trio.to_thread.run_sync(_resolve, permissions, cwd, abandon_on_cancel=True)
+
+
+def _resolve(permissions: Permissions, cwd: str) -> ExtraPermissions:
+    files = permissions.file_system or _Files()
+    wished: tuple[tuple[Access, tuple[str, ...] | None], ...] = (
+        ("read", files.read),
+        ("write", files.write),
+    )
+    return ExtraPermissions(
+        network=bool(permissions.network and permissions.network.enabled),
+        files=tuple(
+            PermissionEntry(place=PathPlace(_real(path, cwd)), access=access)
+            for access, paths in wished
+            for path in paths or ()
+        ),
+    )
+
+
+def _real(path: str, cwd: str) -> str:
+    try:
+        return os.path.realpath(os.path.join(cwd, path))
+    except ValueError as error:
+        raise ValueError(f"{path!r} is no path: {error}") from error

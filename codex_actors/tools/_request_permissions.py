@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, final
 
 import attrs
-import trio
 
 from ..core import NO_EXTRA, PermissionWish
 from ..protocol import GrantedPermissions, PathPlace, ToolCall, ToolOutput
 from ..wire import encode_json
 from ._arguments import function_tool
-from ._permission_arguments import Permissions
+from ._permission_arguments import Permissions, resolve_permissions
 from ._tool import Tool, ToolContext, answer, refuse
 
 
@@ -23,9 +22,11 @@ class _Request:
 
 
 async def _run(args: _Request, call: ToolCall, context: ToolContext) -> ToolOutput:
-    extra = args.permissions.resolve(context.settings.cwd)
+    try:
+        extra = await resolve_permissions(args.permissions, context.settings.cwd)
+    except ValueError as error:
+        return refuse(call, f"request_permissions failed: {error}")
     if extra == NO_EXTRA:
-        await trio.lowlevel.checkpoint()
         return refuse(call, "request_permissions requires at least one permission")
     wish = PermissionWish(call_id=call.call_id, extra=extra, reason=args.reason)
     granted = await context.guard.grant(wish)

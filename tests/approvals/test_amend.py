@@ -4,6 +4,7 @@ import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -94,3 +95,23 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, written: list[list[str]
     rules = trio.run(load_rules, [str(path.parent)])
 
     assert written == [[word for [word] in rule.pattern] for rule in rules.prefixes]
+
+
+async def test_what_is_no_file_is_not_written_and_not_waited_for(tmp_path: Path) -> None:
+    path = Path(amended_file(str(tmp_path)))
+    path.parent.mkdir()
+    os.mkfifo(path)
+
+    with trio.fail_after(60), pytest.raises(RulesError, match="it is no file"):
+        await add_allow_rule(str(tmp_path), ["git", "push"])
+    with pytest.raises(RulesError, match="it is no file"):
+        await load_rules([str(path.parent)])
+
+
+async def test_what_is_no_words_is_not_written(tmp_path: Path) -> None:
+    wrong: Any = ([1, 2], ["git", None], "git push", [])
+    for prefix in wrong:
+        with pytest.raises(ValueError, match="a rule"):
+            await add_allow_rule(str(tmp_path), prefix)
+
+    assert not Path(amended_file(str(tmp_path))).exists()

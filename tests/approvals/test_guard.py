@@ -501,3 +501,24 @@ async def test_hooks_are_asked_first() -> None:
     )
     assert is_yes(await world.guard().admit_command(escalated("cat", "poem")))
     assert 1 == len(approver.asked)
+
+
+async def test_nobody_is_asked_about_input_where_nobody_is_to_be_asked() -> None:
+    world, approver = scripted(Approved())
+    wish = InputWish(call_id="c1", session_id=1, chars="y", cwd="/work")
+
+    answer = await world.guard(approval_policy="never").admit_input(wish)
+
+    assert isinstance(answer, Refusal)
+    assert [] == approver.asked
+
+
+async def test_a_session_of_patches_is_over_where_a_name_leads_elsewhere() -> None:
+    world, approver = scripted(ApprovedForSession(), Denied())
+    guard = world.guard()
+    here, there = (attrs.evolve(patch("/l/x"), beyond=(real,)) for real in ("/a/x", "/b/x"))
+
+    assert is_yes(await guard.admit_patch(here))
+    assert is_yes(await guard.admit_patch(here))
+    assert not is_yes(await guard.admit_patch(there))
+    assert 2 == len(approver.asked)

@@ -7,6 +7,7 @@ import subprocess
 from itertools import product
 from pathlib import Path
 
+import attrs
 import pytest
 
 from codex_actors.approvals import ExecPolicy
@@ -115,6 +116,21 @@ def test_what_comes_before_is_not_in_doubt() -> None:
     assert not bypasses("cd a && ./tool")
     assert bypasses("./tool && cd a")
     assert not bypasses("bash -c \"'export' A=b\" && tool")
+
+
+def test_a_directory_of_the_models_choice_is_in_doubt_as_after_cd() -> None:
+    policy = allow("tool", "./tool", "/bin/tool", "git", "cd")
+    asked = SITUATIONS[0]
+    elsewhere = attrs.evolve(asked, is_elsewhere=True)
+
+    for script in ("tool", "/bin/tool"):
+        assert policy.judge(["bash", "-c", script], elsewhere).bypasses_sandbox
+    for script in ("./tool", "git status", "/usr/bin/git status", "tool && git status"):
+        assert policy.judge(["bash", "-c", script], asked).bypasses_sandbox
+        assert not policy.judge(["bash", "-c", script], elsewhere).bypasses_sandbox
+        assert not policy.judge(["bash", "-c", f"cd a && {script}"], asked).bypasses_sandbox
+    assert "allow" == policy.judge(["bash", "-c", "ls"], elsewhere).decision
+    assert "prompt" == policy.judge(["bash", "-c", "git status"], elsewhere).decision
 
 
 def test_what_forbids_holds_whatever_came_before() -> None:

@@ -59,6 +59,19 @@ def test_of_two_rules_for_one_path_the_stronger_counts() -> None:
             assert (ReachRule("/a", winner),) == both.rules
 
 
+def test_a_home_in_a_writable_folder_stays_unless_it_is_named() -> None:
+    rules = [ReachRule("/", "read"), ReachRule("/work", "write"), ReachRule("/w2/home", "write")]
+    reach = Reach(rules=[*rules, ReachRule("/work/home/a", "write")], network=False)
+    kept = reach.keeping("/work/home")
+
+    assert not kept.may_write("/work/home/rules/x")
+    assert kept.may_write("/work/other")
+    assert kept.may_write("/work/home/a")
+    assert reach == reach.keeping("/w2/home") == reach.keeping("/elsewhere")
+    assert UNCONFINED == UNCONFINED.keeping("/home")
+    assert reach.includes(kept)
+
+
 def test_what_no_rule_speaks_of_is_denied() -> None:
     assert of({"/usr": "read"}).access("/home") == "deny"
 

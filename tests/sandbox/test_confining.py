@@ -129,6 +129,24 @@ async def test_what_configures_the_workspace_stays(sandbox: Sandbox, work: Path)
 
 
 @mounting
+@pytest.mark.parametrize("there", [True, False])
+async def test_what_says_what_later_runs_do_stays(
+    sandbox: Sandbox, work: Path, *, there: bool
+) -> None:
+    home = work / "home"
+    if there:
+        (home / "rules").mkdir(parents=True)
+    script = "mkdir -p home/rules; echo x > home/rules/a.rules; mv home h; echo x > f; exit 0"
+    spec = ProcessSpec(argv=("/bin/sh", "-c", script), cwd=str(work), env=dict(os.environ))
+    spec = await confine(spec, NARROW, workspace=str(work), sandbox=sandbox, home=str(home))
+    async with open_processes() as processes:
+        await (await processes.start(spec, Sink())).wait()
+
+    assert sorted(["f", "home"] if there else ["f"]) == sorted(os.listdir(work))
+    assert not (home / "rules" / "a.rules").exists()
+
+
+@mounting
 async def test_a_folder_between_cannot_be_renamed(sandbox: Sandbox, work: Path) -> None:
     inner = work / "a" / "b"
     (inner / ".git").mkdir(parents=True)

@@ -234,3 +234,30 @@ def test_who_confines(work: Path) -> None:
     assert Confinement(by="us", reach=resolve(ReadOnly(), work)) == by(ReadOnly())
     assert Confinement(by="us", reach=UNCONFINED) == by(Profiled(profile=opened))
     assert closed == by(Profiled(profile=ManagedProfile(entries=None))).reach
+
+
+def test_a_way_that_only_passes_through_a_link_of_commands_is_no_root_either(work: Path) -> None:
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (work / "build").symlink_to(outside)
+    (work.parent / "alias").symlink_to(work)
+    roots = ("../alias/build", str(work.parent / "alias" / "build" / "new"))
+
+    reach = resolve(attrs.evolve(NARROW, writable_roots=roots), work)
+
+    assert not reach.may_write(str(outside))
+    assert not reach.may_write(str(outside / "new"))
+
+
+def test_what_is_had_besides_makes_links_worthless_too(work: Path) -> None:
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (work / "build").symlink_to(outside)
+    build = PermissionEntry(place=PathPlace(str(work / "build")), access="write")
+
+    def extra(writable: tuple[str, ...]) -> tuple[str, ...]:
+        profile = ManagedProfile(entries=(build,))
+        return resolve_reach(profile, str(work), {}, writable=writable).writable
+
+    assert (str(outside),) == extra(())
+    assert () == extra((str(work),))

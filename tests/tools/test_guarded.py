@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
 import attrs
 import pytest
@@ -54,7 +54,6 @@ def retryable() -> Permit:
     return Permit(course=Course(case, Attempt(False), attempts=1))
 
 
-@final
 @attrs.define(eq=False)
 class Guarding:
     """Answers what it was made with, and remembers what it was asked."""
@@ -127,6 +126,34 @@ async def test_the_guard_is_told_what_is_wished(tmp_path: Path) -> None:
     assert ("/bin/bash", "-c", "true") == wish.argv
     assert "CODEX_TOOL_CALL_ID" not in wish.env
     assert "thread" == wish.env["CODEX_THREAD_ID"]
+
+
+async def test_a_command_is_asked_about_where_its_directory_leads(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    guard = Guarding(command=Refusal("no"))
+    async with guarded(tmp_path, guard) as world:
+        await world.call("exec_command", **run("true", workdir="link"))
+        await world.call("exec_command", **run("true", workdir="a\0b"))
+
+    assert [str(tmp_path / "real"), str(tmp_path / "a\0b")] == [wish.cwd for wish in guard.asked]
+
+
+async def test_a_directory_that_became_a_link_meanwhile_is_not_worked_in(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+
+    class Swapping(Guarding):
+        async def admit_command(self, wish: CommandWish, /) -> Permit | Refusal:
+            there.rmdir()
+            there.symlink_to(tmp_path)
+            return await super().admit_command(wish)
+
+    async with guarded(tmp_path, Swapping(command=escalated())) as world:
+        output = await world.call("exec_command", **run("touch x", workdir="there"))
+
+    assert "leads elsewhere" in output.text
+    assert not (tmp_path / "x").exists()
 
 
 async def test_what_was_told_to_begin_is_not_told_again(tmp_path: Path) -> None:
@@ -289,6 +316,26 @@ async def test_single_permissions_reach_the_guard(tmp_path: Path) -> None:
     )
 
 
+async def test_single_permissions_are_for_the_place_and_not_for_its_name(tmp_path: Path) -> None:
+    guard = Guarding()
+    (tmp_path / "build").symlink_to(tmp_path.parent)
+    more = {"file_system": {"write": ["build"]}}
+    async with guarded(tmp_path, guard, features=ON) as world:
+        await world.call("exec_command", **run("true", additional_permissions=more))
+
+    assert [writes(tmp_path.parent)] == [wish.extra for wish in guard.asked]
+
+
+async def test_single_permissions_for_no_path_are_refused(tmp_path: Path) -> None:
+    guard = Guarding()
+    more = {"file_system": {"write": ["a\0b"]}}
+    async with guarded(tmp_path, guard, features=ON) as world:
+        output = await world.call("exec_command", **run("true", additional_permissions=more))
+
+    assert "is no path" in output.text
+    assert [] == guard.asked
+
+
 async def test_what_is_held_needs_no_feature(tmp_path: Path) -> None:
     guard = Guarding(held=writes(tmp_path))
     more = {"file_system": {"write": [str(tmp_path / "a")]}}
@@ -371,6 +418,20 @@ async def test_a_patch_may_write_what_was_granted(tmp_path: Path) -> None:
 
     assert output.ok
     assert () == guard.asked[0].beyond
+
+
+async def test_a_patch_is_asked_about_by_where_it_leads(tmp_path: Path) -> None:
+    guard = Guarding(patch=Refusal("no"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "docs").symlink_to("out")
+    async with guarded(tmp_path, guard, sandbox_policy=ReadOnly()) as world:
+        await world.patch(add(tmp_path / "docs" / "x"))
+
+    (wish,) = guard.asked
+    assert ((str(tmp_path / "out" / "x"),), [str(tmp_path / "docs" / "x")]) == (
+        wish.beyond,
+        list(wish.changes),
+    )
 
 
 # --- request_permissions ----------------------------------------------------

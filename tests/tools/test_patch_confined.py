@@ -281,3 +281,12 @@ async def test_a_patch_neither_reads_nor_writes_what_a_profile_denies(
 
     assert 1 == len(told), "whoever guesses is not told whether the guess was right"
     assert "k\n" not in told.pop()
+
+
+async def test_the_home_of_the_program_is_not_patched(work: Path) -> None:
+    before = tree(work.parent)
+    async with open_world(work, sandbox_policy=WRITE, home=str(work / "home")) as world:
+        output = await world.patch(patch(*add("home/rules/default.rules")))
+
+    assert not output.ok
+    assert before == tree(work.parent)
