@@ -10,6 +10,7 @@ from typing import final
 import attrs
 import trio
 
+from ..core import explain_denial
 from ..protocol import (
     Aborted,
     Action,
@@ -158,7 +159,7 @@ def why_not(decision: ApprovalDecision) -> str:
     """Return what the model is told of a no."""
     match decision:
         case Denied(reason):
-            return reason
+            return explain_denial(reason)
         case TimedOut(seconds):
             return f"rejected: nobody has answered within {seconds:g} s"
         case Aborted():

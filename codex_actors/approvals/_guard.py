@@ -39,6 +39,7 @@ from ..protocol import (
     Approved,
     ApprovedForSession,
     ChangeFiles,
+    Choice,
     ExtraPermissions,
     GainPermissions,
     GrantedPermissions,
@@ -52,6 +53,7 @@ from ._exec_policy import ExecPolicy
 from ._questions import Question
 
 _NOTHING: Final = GrantedPermissions(NO_EXTRA)
+_EACH_TIME: Final[tuple[Choice, ...]] = ("approve", "deny", "abort")
 _IN_THE_WAY: Final = "command failed; retry without sandbox?"
 
 
@@ -127,6 +129,7 @@ class TurnGuard:
             await trio.lowlevel.checkpoint()
             return Refusal(f"{why}, and the approval policy is never to ask")
         request = self.asker.request(wish.call_id, action, why)
+        request = attrs.evolve(request, choices=_EACH_TIME)
         answer = await self.asker.ask(Question(request=request, reason=why, is_shown=False))
         return Permit(unconfined=True) if is_yes(answer) else Refusal(why_not(answer))
 
@@ -217,7 +220,7 @@ class TurnGuard:
         request = self.asker.request(
             wish.call_id,
             self._command(wish, unconfined=unconfined),
-            verdict.reason or "somebody is to decide",
+            _why(verdict),
             justification=wish.justification,
             rule=policy.propose(wish.argv, self._situation(wish), wish.prefix),
         )
@@ -228,6 +231,13 @@ class TurnGuard:
         action = ChangeFiles(changes=tuple(wish.changes.items()), cwd=wish.cwd, beyond=wish.beyond)
         why = wish.why_beyond or "every change is to be looked at"
         return Question(request=self.asker.request(wish.call_id, action, why))
+
+
+def _why(verdict: Verdict) -> str:
+    """Return why somebody is asked; that a rule does it is said, whatever else the rule says."""
+    if verdict.ground is not None and verdict.ground.justification is not None:
+        return f"a rule asks: {verdict.ground.justification}"
+    return verdict.reason or "somebody is to decide"
 
 
 def _granted(answer: ApprovalDecision, wished: ExtraPermissions) -> GrantedPermissions:

@@ -129,5 +129,5 @@ def _check_examples(pattern: list[list[str]], examples: list[list[str]], *, expe
             fault = "does not match" if expected else "matches"
             name = "match" if expected else "not_match"
             raise ValueError(
-                f"{shlex.join(words)!r} {fault}, though {name} has it; mend one of both"
+                f"{shlex.join(words)!r} {fault}, though {name} has it; mend either of them"
             )

@@ -99,6 +99,8 @@ def _read_file(path: str) -> str:
 
 
 def _unreadable(path: str, error: OSError) -> RulesError:
+    if isinstance(error, FileNotFoundError):
+        return RulesError("is not there; check its name", path=path)
     return RulesError(f"cannot be read: {(error.strerror or '').lower()}; {_REMEDY}", path=path)
 
 

@@ -30,6 +30,7 @@ from ._ask_stage import Stage, Verdict
 from ._ask_state import Asking, press
 from ._ask_words import brief, headline
 from ._keyboard import Keyboard, open_keyboard
+from ._visible import visible
 
 CLOSE: Final = 1.0
 """Seconds before its end in which a question that nobody waits on any more is out of time: it
@@ -205,7 +206,13 @@ def verdict_of(request: ApprovalRequest, decision: ApprovalDecision) -> Verdict:
         case Aborted():
             return Verdict("no", f"denied, and the turn ends: {_about(request)}")
         case Denied() | TimedOut():
-            return Verdict("no", f"denied: {_about(request)}")
+            return Verdict("no", f"denied: {_about(request)}{_because(decision)}")
+
+
+def _because(decision: Denied | TimedOut) -> str:
+    if isinstance(decision, TimedOut) or decision in (Denied(), _NOBODY):
+        return ""
+    return f": {visible(decision.reason)}"
 
 
 def _about(request: ApprovalRequest) -> str:

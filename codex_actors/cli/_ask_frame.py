@@ -26,7 +26,7 @@ _WORDS: Final[dict[Choice, tuple[str, str]]] = {
     ),
     "approve_with_rule": (
         "yes, and add the rule",
-        "Yes, and what begins like the rule runs without a question from now on, for good.",
+        "Yes; what begins so runs without the sandbox and without a question, for good.",
     ),
     "deny": ("no", "No. You may say why; the agent is told, and goes on."),
     "abort": ("no, and end the turn", "No, and the agent's turn ends."),

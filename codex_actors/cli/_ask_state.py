@@ -23,7 +23,6 @@ from ..protocol import (
     GainPermissions,
     GrantedPermissions,
 )
-from ._ask_words import find_input
 
 Key: TypeAlias = str
 """One printable character, or a name of several letters: ``enter``, ``backspace``, ``down``."""
@@ -89,8 +88,6 @@ def offered(request: ApprovalRequest) -> dict[Key, Choice]:
     choices = {*request.choices, *_NO_TO_BE_SEEN}
     if request.rule is None:
         choices.discard("approve_with_rule")
-    if find_input(request.action):
-        choices.discard("approve_for_session")  # each input is another action
     return {key: choice for key, choice in ANSWERS.items() if choice in choices}
 
 
@@ -155,7 +152,7 @@ def decide(asking: Asking, choice: Choice) -> ApprovalDecision:
 
 def deny(reason: str) -> Denied:
     """Return a no, with what a person says to it."""
-    return Denied(f"rejected by user: {reason.strip()}") if reason.strip() else Denied()
+    return Denied(reason.strip()) if reason.strip() else Denied()
 
 
 def _type(asking: Asking, keys: Sequence[Key]) -> Asking | ApprovalDecision:

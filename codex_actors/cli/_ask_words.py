@@ -192,6 +192,7 @@ def _rule(request: ApprovalRequest, width: int) -> Iterator[Row]:
     if request.rule is not None and "approve_with_rule" in request.choices:
         prefix = " ".join(map(quote_word, request.rule))
         yield from _labelled("rule", f"r allows every command that begins with: {prefix}", width)
+        yield from _labelled("", "(without the sandbox and without a question, for good)", width)
 
 
 def _what(action: Action, width: int) -> Iterator[Row]:
@@ -200,7 +201,7 @@ def _what(action: Action, width: int) -> Iterator[Row]:
             yield from _command(action, width)
         case ChangeFiles(changes=changes, cwd=cwd, beyond=beyond):
             for path, change in changes:
-                yield from _bold(f"{kind_of(change)} {_path(path, change, cwd)}", width)
+                yield from _heading(f"{kind_of(change)} {_path(path, change, cwd)}", width)
                 if path in beyond:
                     yield from _colored("  beyond what the agent may write", "yellow", width)
                 for line in _diff(change):
@@ -263,11 +264,23 @@ def _lines(text: str) -> list[str]:
 
 
 def _said(label: str, text: str, width: int) -> Iterator[Row]:
-    """Yield what somebody says, shortened: it is no part of what would be done."""
+    """Yield what somebody says, shortened: it is no part of what would be done.
+
+    Words of several rows have a bar before each: none is to pass for a row of the question.
+    """
     hidden = len(text) - LONGEST_WORDS
     cut = text if hidden <= 0 else f"{text[:LONGEST_WORDS]} ({hidden} more characters)"
-    for place, line in enumerate(cut.split("\n")):
-        yield from _labelled("" if place else label, line, width)
+    rows = list(_under_bars(cut, width - _LABEL - 2))
+    for place, (bar, row) in enumerate(rows):
+        margin = f"  {'' if place else label:<{_LABEL}}"
+        yield (f"{margin}{bar if len(rows) > 1 else ''}", "dim"), (row, "")
+
+
+def _under_bars(text: str, width: int) -> Iterator[tuple[str, str]]:
+    """Yield bars and what is behind them; where the edge broke a line, its bar is broken."""
+    for line in text.split("\n"):
+        for place, row in enumerate(wrap(visible(line), max(width, LEAST_WIDTH) - 2)):
+            yield "┊ " if place else "│ ", row
 
 
 def _labelled(label: str, text: str, width: int) -> Iterator[Row]:
@@ -280,6 +293,14 @@ def _barred(line: str, style: str, width: int) -> Iterator[Row]:
     """Yield a line behind a bar; where the terminal's edge broke it, the bar is broken, too."""
     for place, row in enumerate(fold(visible(line), max(width - 4, LEAST_WIDTH))):
         yield ("  ┊ " if place else "  │ ", "dim"), (row, style)
+
+
+def _heading(text: str, width: int) -> Iterator[Row]:
+    """Yield what names a file; where the edge broke it, there is a broken bar."""
+    first, *others = wrap(visible(text), max(width - 4, LEAST_WIDTH))
+    yield ((first, "bold"),)
+    for row in others:
+        yield ("  ┊ ", "dim"), (row, "bold")
 
 
 def _bold(text: str, width: int) -> Iterator[Row]:

@@ -102,7 +102,8 @@ def judge_variables(withheld: tuple[str, ...]) -> Finding:
     """
     if not withheld:
         return Finding("variables", "ok", "none looks like a secret that commands would miss")
-    detail = f"commands do not see {', '.join(withheld)}, which look like secrets"
+    looks = "looks like a secret" if len(withheld) == 1 else "look like secrets"
+    detail = f"commands do not see {', '.join(withheld)}, which {looks}"
     remedy = "what they need, name in shell_environment_policy.keep"
     return Finding("variables", "ok", detail, remedy)
 

@@ -87,7 +87,8 @@ def exec_parser() -> argparse.ArgumentParser:
     run = argparse.ArgumentParser(
         prog="codex-actors exec",
         description="Run one agent to the end of its task.",
-        epilog="exec resume ID [PROMPT] and exec resume --last [PROMPT] go on with a thread.",
+        epilog="exec resume ID [PROMPT] and exec resume --last [PROMPT] go on with a thread."
+        " -c approval_policy=on-request lets agents ask at the terminal.",
         allow_abbrev=False,
     )
     _add_options(run)

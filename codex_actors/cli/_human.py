@@ -29,6 +29,7 @@ from ..protocol import (
     TextInput,
     TokensCounted,
     TokenUsage,
+    ToolCall,
     ToolOutput,
     TurnAborted,
     TurnCompleted,
@@ -36,6 +37,7 @@ from ..protocol import (
     UserMessageItem,
     WarningRaised,
 )
+from ._refused_words import reason_of, subject_of
 from ._thread_events import kind_of
 
 SHOWN_LINES: Final = 12
@@ -69,6 +71,8 @@ class HumanLog:
     _usage: TokenUsage = TokenUsage()
     _last: str = ""
     """The command that the log spoke of last: what comes without a name is its."""
+    _calls: dict[str, str] = attrs.field(factory=dict)
+    """What calls are about that have no result yet, by id."""
 
     def tell(self, msg: EventMsg) -> None:
         """Write what ``msg`` is worth; often nothing."""
@@ -90,8 +94,11 @@ class HumanLog:
                 return self._item(item)
             case PlanUpdated():
                 return [line for s in msg.plan for line in _after(f"  {MARKS[s.status]}", s.step)]
-            case RawItemRecorded(ToolOutput(ok=False) as output) if not is_told(output):
-                return _after(self._ink("yellow", "call failed:"), shorten(output.text))
+            case RawItemRecorded(ToolCall() as call):
+                self._calls[call.call_id] = subject_of(call) or ""
+                return []
+            case RawItemRecorded(ToolOutput() as output):
+                return self._result(output)
             case WarningRaised(message):
                 return _after(self._ink("yellow", "warning:"), message)
             case StreamBroke(message, _, details):
@@ -165,6 +172,13 @@ class HumanLog:
             f"{self._ink('green', kind_of(change))} {clean(path)}"
             for path, change in sorted(item.changes.items())
         ]
+
+    def _result(self, output: ToolOutput) -> Iterable[str]:
+        about = self._calls.pop(output.call_id, "")
+        if output.ok or is_told(output):
+            return []
+        told = [about, reason_of(output.text)] if about else [reason_of(output.text)]
+        return _after(self._ink("yellow", "call failed:"), "\n".join(map(shorten, told)))
 
     def _collaboration(self, item: CollabAgentItem) -> Iterable[str]:
         names = [agent.agent_nickname or agent.thread_id for agent in item.receiver_agents]

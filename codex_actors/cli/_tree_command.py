@@ -142,8 +142,15 @@ def _read_facts(path: str, problems: list[str]) -> ThreadFacts:
     return facts
 
 
-def latest_thread(home: str, *, everywhere: bool) -> str:
+def latest_thread(
+    home: str, *, everywhere: bool = False, remedy: str = "--all looks everywhere"
+) -> str:
     """Return the newest thread that began in this directory, or in any. Blocks.
+
+    Args:
+        home: The home directory of the program.
+        everywhere: Whether threads of any directory count.
+        remedy: What to do if this directory has none.
 
     Raises:
         UsageError: if there is none.
@@ -151,7 +158,7 @@ def latest_thread(home: str, *, everywhere: bool) -> str:
     cwd = None if everywhere else find_directory(ConfigFlags())
     thread_id = find_latest(home, cwd=cwd)
     if thread_id is None:
-        where = "" if cwd is None else f" that began in {cwd!r}; --all looks everywhere"
+        where = "" if cwd is None else f" that began in {cwd!r}; {remedy}"
         raise UsageError(f"there is no thread{where}")
     return thread_id
 

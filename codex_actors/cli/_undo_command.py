@@ -28,7 +28,7 @@ def undo_command(argv: Sequence[str]) -> int:
     if options.id is not None and options.last:
         parser.error("undo takes the id of a thread, or --last")
     home = find_home(os.environ)
-    thread_id = options.id or latest_thread(home, everywhere=False)
+    thread_id = options.id or latest_thread(home, remedy="undo ID takes back that of another")
     holder = find_holder(home, root_of(home, thread_id))
     if holder is not None:
         raise UsageError(

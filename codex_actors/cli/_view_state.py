@@ -43,6 +43,7 @@ from ..protocol import (
     WarningRaised,
 )
 from ._human import is_told
+from ._refused_words import reason_of
 from ._view_agents import Agents, hear, near
 from ._view_paragraphs import cut
 
@@ -212,7 +213,7 @@ def step(view: View, msg: EventMsg, now: float) -> Step:
         case WarningRaised(message):
             return view, (Note("warning", message),)
         case RawItemRecorded(ToolOutput(ok=False) as output) if not is_told(output):
-            return view, (Note("warning", f"call failed: {output.text}"),)
+            return view, (Note("warning", f"call failed: {reason_of(output.text)}"),)
         case StreamBroke(message, _, details):
             told = f"{message} ({details})" if details else message
             broken = attrs.evolve(_silent(view), retry=message, since=now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from ..protocol import (
     ApprovalPolicy,
@@ -20,6 +20,7 @@ from ._table import Table
 _PlainPolicy: TypeAlias = Literal["untrusted", "on-request", "on-failure", "never"]
 _PLAIN_POLICIES: tuple[_PlainPolicy, ...] = get_args(_PlainPolicy)
 _MODES: tuple[SandboxMode, ...] = get_args(SandboxMode)
+_POLICIES: Final = f"{list_choices(_PLAIN_POLICIES)}, or a table {{granular = {{...}}}}"
 
 
 def read_approval_policy(root: Table) -> ApprovalPolicy | None:
@@ -27,12 +28,19 @@ def read_approval_policy(root: Table) -> ApprovalPolicy | None:
     match root.values.get("approval_policy"):
         case None:
             return None
-        case str():
-            return root.choice("approval_policy", _PLAIN_POLICIES)
+        case str(word):
+            return _read_word(root, word)
         case dict():
             return _read_granular(root.table("approval_policy"))
         case _:
-            raise root.wrong("approval_policy", f"{list_choices(_PLAIN_POLICIES)}, or a table")
+            raise root.wrong("approval_policy", _POLICIES)
+
+
+def _read_word(root: Table, word: str) -> _PlainPolicy:
+    for policy in _PLAIN_POLICIES:
+        if policy == word:
+            return policy
+    raise root.wrong("approval_policy", _POLICIES, find_nearest(word, _PLAIN_POLICIES))
 
 
 def _read_granular(policy: Table) -> Granular:

@@ -153,6 +153,7 @@ from ._reach import UNCONFINED as UNCONFINED
 from ._reach import Reach as Reach
 from ._reach import ReachRule as ReachRule
 from ._reach import is_below as is_below
+from ._refusals import explain_denial as explain_denial
 from ._refusals import explain_forbidden as explain_forbidden
 from ._refusals import explain_question as explain_question
 from ._refusals import format_rejected as format_rejected

@@ -25,6 +25,8 @@ _UNASKED: Final = {
     "sandbox_approval": "approval required by policy,"
     " but AskForApproval::Granular.sandbox_approval is false",
 }
+_WHOLE: Final = ("rejected", "approval request failed")
+"""How denials begin that are whole sentences already."""
 _DANGEROUS: Final = "rm -f style commands are not permitted. Use a safer approach"
 
 
@@ -96,6 +98,11 @@ def explain_question(verdict: Verdict, command: Sequence[str]) -> str | None:
     if ground.justification is None:
         return f"{spelled} by policy"
     return f"{spelled}: {ground.justification}"
+
+
+def explain_denial(reason: str) -> str:
+    """Return what a model is told of a no, with what whoever said it gives as the reason."""
+    return reason if reason.startswith(_WHOLE) else f"rejected by user: {reason}"
 
 
 def format_rejected(reason: str) -> str:

@@ -104,7 +104,8 @@ class Denied:
     """No; the agent is told, and goes on."""
 
     reason: str = attrs.field(default="rejected by user", validator=validators.instance_of(str))
-    """What its model reads."""
+    """Why; its model reads ``rejected by user: REASON``. One that begins with ``rejected`` is read as
+    it is."""
 
 
 @final

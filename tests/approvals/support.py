@@ -53,9 +53,10 @@ class World:
 
     def __attrs_post_init__(self) -> None:
         ids = map("q{}".format, itertools.count(1))
-        book = RuleBook(load=no_rules)
+        book = RuleBook(load=self._others)
         for rule in self.rules.prefixes:
-            book.allow([words[0] for words in rule.pattern])
+            if rule.decision == "allow":
+                book.allow([words[0] for words in rule.pattern])
         self.approvals = TreeApprovals(
             rules=book,
             home=self.home,
@@ -65,6 +66,12 @@ class World:
             now=lambda: 12.5,
             secret=b"secret",
         )
+
+    async def _others(self, _: str) -> ExecRules:
+        """The rules that do not allow."""
+        await trio.lowlevel.checkpoint()
+        others = (rule for rule in self.rules.prefixes if rule.decision != "allow")
+        return ExecRules(prefixes=tuple(others))
 
     @property
     def inbox(self) -> Inbox:
@@ -122,8 +129,3 @@ def patch(*paths: str, beyond: bool = True, **more: Any) -> PatchWish:
 
 def allowing(*words: str) -> ExecRules:
     return ExecRules(prefixes=(PrefixRule(pattern=tuple((word,) for word in words)),))
-
-
-async def no_rules(_: str) -> ExecRules:
-    await trio.lowlevel.checkpoint()
-    return ExecRules()

@@ -14,10 +14,12 @@ from codex_actors.approvals import NotAsked, load_rules
 from codex_actors.core import (
     NO_EXTRA,
     CommandWish,
+    ExecRules,
     InputWish,
     PatchWish,
     PermissionWish,
     Permit,
+    PrefixRule,
     Refusal,
 )
 from codex_actors.protocol import (
@@ -106,7 +108,8 @@ async def test_nobody_is_asked_where_nobody_may_be(policy: ApprovalPolicy) -> No
     ("decision", "said"),
     [
         (Denied(), "rejected by user"),
-        (Denied("ask me tomorrow"), "ask me tomorrow"),
+        (Denied("ask me tomorrow"), "rejected by user: ask me tomorrow"),
+        (Denied("rejected: nobody is there"), "rejected: nobody is there"),
         (TimedOut(5), "rejected: nobody has answered within 5 s"),
         (GrantedPermissions(writes("/")), "approval request failed"),
     ],
@@ -117,6 +120,21 @@ async def test_a_no_is_told_to_the_model(decision: ApprovalDecision, said: str) 
     assert Refusal(said) == await world.guard().admit_command(escalated())
     assert ["in_progress", "declined"] == world.items()
     assert Refusal(f"patch {said}") == await world.guard().admit_patch(patch("/etc/motd"))
+
+
+@pytest.mark.parametrize(
+    ("justification", "why"),
+    [
+        ("it leaves the machine", "a rule asks: it leaves the machine"),
+        (None, "a rule about commands that begin with 'make' says so"),
+    ],
+)
+async def test_that_a_rule_asks_is_said(justification: str | None, why: str) -> None:
+    rule = PrefixRule(pattern=(("make",),), decision="prompt", justification=justification)
+    world, approver = scripted(Approved(), rules=ExecRules(prefixes=(rule,)))
+
+    assert is_yes(await world.guard().admit_command(command("make", "it")))
+    assert [why] == [asked.why for asked in approver.asked]
 
 
 async def test_rules_that_allow_go_without_the_sandbox_and_without_a_question() -> None:
@@ -323,7 +341,7 @@ async def test_each_input_to_what_runs_without_the_sandbox_is_asked_about() -> N
 
     assert is_yes(await guard.admit_input(wish))
     assert Refusal("rejected by user") == await guard.admit_input(wish)
-    assert 2 == len(approver.asked)
+    assert [("approve", "deny", "abort")] * 2 == [asked.choices for asked in approver.asked]
     assert [] == world.items()
 
 
@@ -413,7 +431,7 @@ async def test_who_sees_the_question_may_be_quicker_than_the_approver(
         world.inbox.answer(question.id, Approved())
     await wait_all_tasks_blocked()
 
-    assert [Refusal("by hand")] == got
+    assert [Refusal("rejected by user: by hand")] == got
     assert approver.left
 
 
@@ -478,7 +496,9 @@ async def test_hooks_are_asked_first() -> None:
     world, approver = scripted(Approved())
     world.approvals.hooks = (_Hook(),)
 
-    assert Refusal("by a hook") == await world.guard().admit_command(escalated("cat", "secret"))
+    assert Refusal("rejected by user: by a hook") == await world.guard().admit_command(
+        escalated("cat", "secret")
+    )
     assert is_yes(await world.guard().admit_command(escalated("cat", "poem")))
     assert 1 == len(approver.asked)
 

@@ -132,7 +132,7 @@ async def test_directories_in_order(tmp_path: Path) -> None:
 
 async def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a.rules"
-    with pytest.raises(RulesError, match="no such file"):
+    with pytest.raises(RulesError, match="is not there; check its name"):
         await load_rule_files([str(path)])
     path.write_bytes(b"\n\xff")
     with pytest.raises(RulesError, match=r"a\.rules:2: is not UTF-8"):

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_actors.cli._ask_state import offered
 from codex_actors.cli._ask_words import LONGEST_HEADLINE, LONGEST_WORDS, Row, headline, rows_of
 from codex_actors.cli._visible import visible
 from codex_actors.protocol import (
@@ -56,13 +56,14 @@ def test_a_command_without_the_sandbox() -> None:
     assert [
         "/root/worker wants to run a command without the sandbox",
         "  why      the agent asks for it",
-        '  it says  "I need it.',
-        '             y yes, once"',
+        '  it says  │ "I need it.',
+        '           │   y yes, once"',
         "           (the model's own words; nobody checked them)",
         "  in       /work",
         "  grants   no sandbox: whatever you may do yourself, the network",
         "           included",
         "  rule     r allows every command that begins with: make 'test all'",
+        "           (without the sandbox and without a question, for good)",
         "  with     /bin/bash -lc",
         "  │ make test",
         "  │ echo 'all <U+001B>[1mgood'",
@@ -135,7 +136,6 @@ def test_what_is_typed_into_a_command_that_runs() -> None:
         "  │",
     ] == asked(action, width=72)
     assert "type <U+0003>rm x" == headline(action)
-    assert "s" not in offered(question(action))
 
 
 @pytest.mark.parametrize(
@@ -179,6 +179,29 @@ def test_what_a_model_says_is_shortened_and_what_it_does_is_not() -> None:
     assert 5000 == "".join(row[4:] for row in rows if row[:3] in ("  │", "  ┊")).count("x")
     assert 500 == "".join(rows).count("é")
     assert LONGEST_WORDS == "".join(rows).count("j") + 1  # the quotation mark
+
+
+POSE = "grants   nothing at all"
+
+
+@given(questions(), st.sampled_from(["\n", "\n  ", " ", "\r\n", "\t"]), st.integers(0, 200))
+def test_no_words_of_a_model_pass_for_a_row_of_the_question(
+    request: ApprovalRequest, gap: str, blanks: int
+) -> None:
+    words = f"harmless.{gap}{' ' * blanks}{POSE}"
+    path = f"/w/{words}"
+    patch = ChangeFiles(changes=((path, AddFile(words)),), cwd="/w")
+
+    for posing in (
+        attrs.evolve(request, why=words, justification=words),
+        question(patch, why=words, justification=words),
+    ):
+        rows = spell(rows_of(posing, 70))
+        assert [] == [row for row in rows if row.lstrip().startswith(POSE)]
+
+
+def test_words_that_fill_one_row_need_no_bar() -> None:
+    assert '  it says  "It is needed."' in asked(justification="It is needed.")
 
 
 @given(questions(), st.integers(20, 120))

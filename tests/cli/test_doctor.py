@@ -17,6 +17,7 @@ from codex_actors.cli._doctor_home import (
     check_leftovers,
     check_variables,
     judge_home,
+    judge_variables,
 )
 from codex_actors.cli._doctor_machine import (
     judge_landlock,
@@ -50,6 +51,14 @@ def look(home: Path, *overrides: str, **variables: str) -> Surroundings:
 )
 def test_versions_are_read_as_far_as_they_are_numbers(text: str, numbers: tuple[int, ...]) -> None:
     assert numbers == read_version(text)
+
+
+@pytest.mark.parametrize(
+    ("names", "looks"),
+    [(("A_KEY",), "A_KEY, which looks like a"), (("A", "B"), "A, B, which look like secrets")],
+)
+def test_variables_that_commands_miss(names: tuple[str, ...], looks: str) -> None:
+    assert looks in judge_variables(names).detail
 
 
 def test_old_versions_are_broken() -> None:

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_actors.cli._human import SHOWN_COLUMNS, SHOWN_LINES, HumanLog, clean
+from codex_actors.cli._refused_words import reason_of
+from codex_actors.core import format_rejected
 from codex_actors.protocol import (
     AddFile,
     AgentMessageItem,
@@ -34,6 +36,7 @@ from codex_actors.protocol import (
     TokensCounted,
     TokenUsage,
     TokenUsageInfo,
+    ToolCall,
     ToolOutput,
     TurnAborted,
     TurnCompleted,
@@ -270,6 +273,40 @@ def test_a_call_that_failed_is_said_unless_the_turn_was_interrupted() -> None:
     assert ["call failed: unsupported call: nope"] == told("unsupported call: nope")
     assert [] == told("aborted by user after 3.0s")
     assert [] == told("Wall time: 2.5 seconds\naborted by user")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "about"),
+    [
+        ("exec_command", '{"cmd": "git push"}', ["call failed: git push"]),
+        (
+            "apply_patch",
+            "*** Begin Patch\n*** Add File: /etc/a\n+x\n*** Delete File: b\n*** End Patch",
+            ["call failed: patch /etc/a b"],
+        ),
+        ("apply_patch", '{"input": "*** Update File: c"}', ["call failed: patch c"]),
+    ],
+)
+def test_a_call_that_was_refused_is_named_with_the_reason(
+    name: str, arguments: str, about: list[str]
+) -> None:
+    reason = 'no "such" thing\nhere'
+    call = ToolCall(call_id="c", name=name, arguments=arguments)
+    output = ToolOutput(call_id="c", output=format_rejected(reason), ok=False)
+
+    lines = told(RawItemRecorded(call), RawItemRecorded(output))
+
+    assert [*about, '  no "such" thing', "  here"] == lines
+
+
+@given(st.text())
+def test_reasons_are_read_back_from_what_models_read(reason: str) -> None:
+    assert reason == reason_of(format_rejected(reason))
+
+
+@given(st.text())
+def test_other_words_of_a_failure_stay(text: str) -> None:
+    assert text == reason_of(text)
 
 
 def test_results_of_commands_that_ran_side_by_side_name_theirs() -> None:

@@ -156,7 +156,7 @@ async def test_a_no_comes_with_a_reason(tmp_path: Path, env: dict[str, str]) -> 
         status = await seat.wait_end()
 
         assert 0 == status
-        assert "denied: touch made (for /root)" in seat.told
+        assert "denied: touch made (for /root): use mk" in seat.told
         assert not (seat.place.work / "made").exists()
         [output] = outputs(seat.place)
         assert "rejected by user: use mk" in output
