@@ -53,7 +53,7 @@ def test_approvals(tmp_path: Path, typed: str, said: str) -> None:
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "/root/scout: the tide is in; exec_command failed: CreateProcess { message:"
-        r' "Rejected(\"nothing is removed on this ship\")" }',
+        r' "Rejected(\"rejected by user: nothing is removed on this ship\")" }',
         "/root/pilot asks to run: echo up > anchor.txt; cat anchor.txt",
         f"/root/pilot: {said}",
     ]

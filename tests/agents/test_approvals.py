@@ -210,7 +210,7 @@ async def test_a_question_blocks_no_parallel_sibling(tmp_path: Path) -> None:
         tree.answer(question.id, Denied("no"))
         await task.wait()
     outputs = [item.text for item in model.items(1) if isinstance(item, ToolOutput)]
-    assert ["no", "hi"] == outputs
+    assert ["rejected by user: no", "hi"] == outputs
 
 
 async def test_an_agent_with_an_open_question_is_not_unloaded(tmp_path: Path) -> None:

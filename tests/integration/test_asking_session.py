@@ -34,6 +34,7 @@ FIRST = """\
   in       WORK
   grants   nothing beyond the sandbox policy
   rule     r allows every command that begins with: touch tested
+           (without the sandbox and without a question, for good)
   with     /bin/bash -lc
   │ touch tested
 a question; without an answer it is a no in 59 min

@@ -403,7 +403,7 @@ async def test_a_policy_that_cannot_be_kept_is_said_and_the_model_is_told_the_tr
         ended = await place.run("exec", *FULL, "-c", "approval_policy=untrusted", "go")
 
     assert 0 == ended.status
-    assert "approval_policy is 'untrusted', but this version cannot ask anybody" in ended.stderr
+    assert "approval_policy is 'untrusted', but there is nobody to be asked" in ended.stderr
     [context] = [line["payload"] for line in place.lines() if line["type"] == "turn_context"]
     assert "never" == context["approval_policy"]
 

@@ -17,8 +17,9 @@ def examples(path: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-def test_the_script_file_is_one() -> None:
-    (file,) = examples("reference/scripts.md", "json")
+def test_the_script_files_are_some() -> None:
+    file, for_exec = examples("reference/scripts.md", "json")
+    assert parse_script(for_exec.encode()).steps
     script = parse_script(file.encode())
     output = b'{"type":"function_call_output","call_id":"r0c0","output":"version 1.2"}'
     answering = plan(script, ScriptedRequest(input=[output]))
