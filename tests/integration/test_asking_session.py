@@ -62,7 +62,7 @@ First the tests.
 
 ✓ approved once: touch tested (for /root)
 ✓ touch tested
-✗ denied: git push \\ ⏎ --force  # <U+202E>latot<U+001B>[2K (for /root)
+✗ denied: git push \\ ⏎ --force  # <U+202E>latot<U+001B>[2K (for /root): not by force
 ✗ denied, and the turn ends: patch notes.txt (for /root)
 ■ interrupted by user
 
@@ -101,25 +101,20 @@ async def test_an_approval_a_denial_and_an_abort(tmp_path: Path, tmux: Tmux) -> 
         place.configure(server.base_url, PATCHES)
         begin(tmux, place)
 
-        await poll(lambda: "? help" in told(tmux, place))
-        first = told(tmux, place)
+        # What is there in between may be drawn by half.
+        await poll(lambda: FIRST in told(tmux, place))
         tmux.tell("send-keys", "y")
         await poll(lambda: "git push" in (now := told(tmux, place)) and "? help" in now)
         tmux.tell("send-keys", "n")
         await poll(lambda: "why not?" in told(tmux, place))
         tmux.tell("send-keys", "-l", "not by force")
-        await poll(lambda: "not by force" in told(tmux, place))
-        second = told(tmux, place)
+        await poll(lambda: SECOND in told(tmux, place))
         tmux.tell("send-keys", "Enter")
-        await poll(lambda: "notes.txt" in (now := told(tmux, place)) and "? help" in now)
-        third = told(tmux, place)
+        await poll(lambda: THIRD in told(tmux, place))
         tmux.tell("send-keys", "a")
         await poll(lambda: "ended with " in told(tmux, place))
         log = told(tmux, place)
 
-    assert FIRST in first
-    assert SECOND in second
-    assert THIRD in third
     assert LOG in log
     assert ("1", "1") == tmux.state()
     assert (place.work / "tested").exists()
