@@ -37,19 +37,23 @@ class ConfigFlags:
     """The one that was found."""
 
 
+def add_overrides(
+    parser: argparse.ArgumentParser, told: str = "override a key of config.toml, as with exec"
+) -> None:
+    """Let a command take ``-c KEY=VALUE``, as often as wanted."""
+    parser.add_argument(
+        "-c", "--config", action="append", default=[], metavar="KEY=VALUE", help=told
+    )
+
+
 def add_config_flags(parser: argparse.ArgumentParser) -> None:
     """Let a command take the options."""
     add = parser.add_argument
     add("-m", "--model", help="the model to ask")
     add("-s", "--sandbox", choices=MODES, help="what commands may touch")
     add("-C", "--cd", metavar="DIR", help="the directory to work in")
-    add(
-        "-c",
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of config.toml; the value is TOML, or else a plain string",
+    add_overrides(
+        parser, "override a key of config.toml; the value is TOML, or else a plain string"
     )
     add("--oss", action="store_true", help="ask a server on this machine, for a model it has")
     add("--local-provider", choices=LOCAL, help="the same as --oss, and which server to ask")

@@ -14,7 +14,7 @@ import trio
 
 from .._version import __version__
 from ..config import Loaded, SettingsError, find_home, load_settings
-from ._config_flags import ConfigFlags, find_directory
+from ._config_flags import ConfigFlags, add_overrides, find_directory
 from ._doctor_finding import Check, Finding, Surroundings
 from ._doctor_home import (
     check_auth,
@@ -87,14 +87,7 @@ def doctor_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument(
-        "-c",
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of config.toml, as with exec",
-    )
+    add_overrides(parser)
     return parser
 
 

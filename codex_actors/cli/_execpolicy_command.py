@@ -13,7 +13,7 @@ import trio
 from ..approvals import ExecPolicy, load_rule_files, load_rules
 from ..config import find_rule_directories, find_shell, read_guide_rules, read_sources
 from ..core import ExecRules, RuleMatch, most_severe
-from ._config_flags import ConfigFlags, sources_of
+from ._config_flags import ConfigFlags, add_overrides, sources_of
 
 _WITH_VALUE: Final = frozenset({"-r", "--rules", "-C", "--cd", "-c", "--config"})
 
@@ -60,14 +60,7 @@ def execpolicy_parser() -> argparse.ArgumentParser:
         help="let rules of a program's name hold for its absolute path, too",
     )
     add("-C", "--cd", metavar="DIR", help="the directory whose rules hold")
-    add(
-        "-c",
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key of config.toml, as with exec",
-    )
+    add_overrides(parser)
     add("command", nargs="+", metavar="COMMAND", help="the command, after --")
     return parser
 

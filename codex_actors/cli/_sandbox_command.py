@@ -25,7 +25,7 @@ from ..sandbox import (
     run_here,
     sandbox_faults,
 )
-from ._config_flags import MODES, ConfigFlags, find_directory, sources_of
+from ._config_flags import MODES, ConfigFlags, add_overrides, find_directory, sources_of
 from ._errors import UsageError
 
 MECHANISMS: Final = ("bubblewrap", "namespaces", "landlock")
@@ -78,7 +78,7 @@ def sandbox_parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="let it touch what this permission profile of config.toml says",
     )
-    add("-c", "--config", action="append", default=[], metavar="KEY=VALUE", help="override a key")
+    add_overrides(parser, "override a key")
     add("-p", "--profile", metavar="NAME", help="lay NAME.config.toml over config.toml")
     add("--mechanism", choices=MECHANISMS, help="what enforces it; without, the first that can")
     add("-C", "--cd", metavar="DIR", help="the directory to work in")

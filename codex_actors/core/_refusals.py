@@ -11,7 +11,7 @@ from typing import Final
 
 from ..protocol import ApprovalPolicy, Granular
 from ._quote import join_words
-from ._verdict import Ground, Verdict
+from ._verdict import Ground, Silencer, Verdict, what_silences
 
 _WORDS: Final = {
     "never": "Never",
@@ -19,7 +19,7 @@ _WORDS: Final = {
     "on-failure": "OnFailure",
     "untrusted": "UnlessTrusted",
 }
-_UNASKED: Final = {
+_UNASKED: Final[dict[Silencer, str]] = {
     "never": "approval required by policy, but AskForApproval is set to Never",
     "rules": "approval required by policy rule, but AskForApproval::Granular.rules is false",
     "sandbox_approval": "approval required by policy,"
@@ -32,8 +32,7 @@ _DANGEROUS: Final = "rm -f style commands are not permitted. Use a safer approac
 
 def refuse_escalation(policy: ApprovalPolicy) -> str | None:
     """Return why nobody can be asked to let a command run without the sandbox, if so."""
-    off = not policy.sandbox_approval if isinstance(policy, Granular) else policy == "never"
-    if not off:
+    if what_silences(policy, "sandbox_approval") is None:
         return None
     spelled = _spell_policy(policy)
     return (
@@ -44,10 +43,8 @@ def refuse_escalation(policy: ApprovalPolicy) -> str | None:
 
 def refuse_input(policy: ApprovalPolicy) -> str | None:
     """Return why nobody can be asked about input to what runs without the sandbox, if so."""
-    if policy == "never":
-        return _UNASKED["never"]
-    off = isinstance(policy, Granular) and not policy.sandbox_approval
-    return _UNASKED["sandbox_approval"] if off else None
+    silencer = what_silences(policy, "sandbox_approval")
+    return None if silencer is None else _UNASKED[silencer]
 
 
 def refuse_extra(policy: ApprovalPolicy) -> str | None:

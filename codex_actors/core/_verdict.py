@@ -23,6 +23,7 @@ from ._shell_state import Doubt
 from ._shell_tree import Words
 
 Asker: TypeAlias = Literal["rules", "sandbox_approval"]
+Silencer: TypeAlias = Literal["never", "rules", "sandbox_approval"]
 GroundKind: TypeAlias = Literal["rule", "danger", "unknown", "escalation"]
 
 _NEVER: Final = "somebody would have to approve it, and the approval policy is never to ask"
@@ -51,7 +52,7 @@ class Ground:
     """Of a rule: the words that it is about."""
     justification: str | None = None
     """Of a rule: why it is there."""
-    unasked: Literal["never", "rules", "sandbox_approval"] | None = None
+    unasked: Silencer | None = None
     """What keeps anybody from being asked: the policy, or a switch of a granular one."""
 
 
@@ -116,8 +117,14 @@ def judge_patch(policy: ApprovalPolicy, *, beyond: bool) -> Decision:
         return "prompt"
     if not beyond:
         return "allow"
-    off = not policy.sandbox_approval if isinstance(policy, Granular) else policy == "never"
-    return "forbidden" if off else "prompt"
+    return "prompt" if what_silences(policy, "sandbox_approval") is None else "forbidden"
+
+
+def what_silences(policy: ApprovalPolicy, asker: Asker) -> Silencer | None:
+    """Return what keeps anybody from being asked: the policy, or its switch; None: nothing."""
+    if policy == "never":
+        return "never"
+    return asker if isinstance(policy, Granular) and not getattr(policy, asker) else None
 
 
 def may_gain(policy: ApprovalPolicy) -> bool:
@@ -181,14 +188,12 @@ def _is_unconfined(situation: Situation) -> bool:
 
 def _ask(situation: Situation, asker: Asker, reason: str, ground: Ground) -> _Ruling:
     """Ask, or refuse where the policy lets nobody ask."""
-    policy = situation.approval_policy
-    if policy == "never":
-        ground = attrs.evolve(ground, unasked="never")
-        return _Ruling("forbidden", f"{reason}; {_NEVER}", ground)
-    if isinstance(policy, Granular) and not getattr(policy, asker):
-        off = f"the approval policy has granular.{asker} switched off"
-        return _Ruling("forbidden", f"{reason}; {off}", attrs.evolve(ground, unasked=asker))
-    return _Ruling("prompt", reason, ground)
+    silencer = what_silences(situation.approval_policy, asker)
+    if silencer is None:
+        return _Ruling("prompt", reason, ground)
+    off = f"the approval policy has granular.{silencer} switched off"
+    said = f"{reason}; {_NEVER if silencer == 'never' else off}"
+    return _Ruling("forbidden", said, attrs.evolve(ground, unasked=silencer))
 
 
 _UNKNOWN: Final = Ground(kind="unknown")
